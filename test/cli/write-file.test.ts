@@ -1,7 +1,7 @@
 import { chownSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { replaceWhole, writeNew, writeWhole } from '../../tools/cli/write-file.ts'
+import { writeNew, writeWhole } from '../../tools/cli/write-file.ts'
 import { temporaryFolder } from '../inbox/temporary.ts'
 
 test('a new file takes the next free number and replaces no other file', () => {
@@ -18,7 +18,7 @@ test('what a killed run of the same process id has left is not in the way', () =
   const path = join(temporaryFolder(), 'a.json')
   writeFileSync(`${path}.${process.pid}.tmp`, 'half')
   writeWhole(path, 'one')
-  expect(replaceWhole(path, { before: 'one', after: 'two' })).toBe(true)
+  writeWhole(path, 'two')
   expect(writeNew({ content: 'new', pathOf: () => `${path}.new`, number: 1 })).toBe(`${path}.new`)
   expect(readFileSync(path, 'utf8')).toBe('two')
 })
@@ -34,7 +34,7 @@ test.runIf(process.getuid?.() === 0)('a file that root replaces keeps its owner 
   const path = join(temporaryFolder(), 'a.js')
   writeFileSync(path, 'one', { mode: 0o640 })
   chownSync(path, 1234, 4321)
-  expect(replaceWhole(path, { before: 'one', after: 'two' })).toBe(true)
+  writeWhole(path, 'two')
   const { uid, gid, mode } = statSync(path)
   expect([uid, gid, mode & 0o777]).toEqual([1234, 4321, 0o640])
 })

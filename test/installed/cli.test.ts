@@ -39,6 +39,6 @@ test.each(runtimes)(
     expect(shown.stdout).toContain('"key":"scheme"')
     expect(shown.stderr).not.toContain('Warning')
     const { stdout } = await cli('migrate', 'code', 'legacy.ts')
-    expect(stdout).toContain("+on('verification.approved')")
+    expect(stdout).toContain('request.approved → verification.approved')
   },
 )

@@ -86,11 +86,6 @@ export function printable(text: string): string {
   return text.replaceAll(unsafe, escaped)
 }
 
-/** Source text as `printable`, with its tabs. */
-export function printableSource(text: string): string {
-  return text.replaceAll(unsafe, (letter) => (letter === '\t' ? letter : escaped(letter)))
-}
-
 /** Whether a text gives a password as databases take it beside addresses: `host=db password=…`. */
 export const holdsPassword = (text: string): boolean =>
   /(?:^|[\s;])\w*(?:password|passwd|pwd)\s*=/i.test(text)

@@ -10,7 +10,6 @@ import {
   linkSync,
   mkdirSync,
   openSync,
-  readFileSync,
   realpathSync,
   renameSync,
   rmSync,
@@ -28,23 +27,10 @@ export interface WriteOptions {
   readonly isPrivate?: boolean
 }
 
-/** A file's text before and after. */
-export interface Replacement {
-  readonly before: string
-  readonly after: string
-}
-
 /** Writes a file atomically: an interruption leaves the old content or the new. */
 export function writeWhole(path: string, content: string | Uint8Array, options: WriteOptions = {}) {
   mkdirSync(dirname(path), { recursive: true })
   write(path, { content, ...options })
-}
-
-/** Replaces a file atomically; false, and unchanged, if it no longer has the text `before`. */
-export function replaceWhole(path: string, { before, after }: Replacement): boolean {
-  const old = Buffer.from(before)
-  const isSame = () => readFileSync(path).equals(old)
-  return isSame() && write(path, { content: after, stillGood: isSame })
 }
 
 /** A new file, and how the names go on that it may have. */
@@ -115,11 +101,9 @@ interface Writing {
   readonly content: string | Uint8Array
   readonly mode?: number | undefined
   readonly isPrivate?: boolean | undefined
-  /** Checked when all is written, just before the new file replaces the old one. */
-  readonly stillGood?: () => boolean
 }
 
-function write(path: string, { content, mode = 0o666, isPrivate, stillGood }: Writing): boolean {
+function write(path: string, { content, mode = 0o666, isPrivate }: Writing): void {
   const before = statSync(path, { throwIfNoEntry: false })
   // A link stays a link: its target is replaced.
   const target = before ? realpathSync(path) : path
@@ -129,12 +113,8 @@ function write(path: string, { content, mode = 0o666, isPrivate, stillGood }: Wr
     if (before && !isPrivate) keepOwner(temporary, before)
     // The umask has narrowed the permissions of the old file: restore them.
     if (before) chmodSync(temporary, before.mode & (isPrivate ? mode : 0o7777))
-    const isGood = stillGood?.() ?? true
-    if (isGood) {
-      renameSync(temporary, target)
-      syncFolder(dirname(target))
-    } else rmSync(temporary, { force: true })
-    return isGood
+    renameSync(temporary, target)
+    syncFolder(dirname(target))
   } catch (error) {
     rmSync(temporary, { force: true })
     throw error

@@ -17,17 +17,13 @@ const shown = { service: 'http://localhost:4747', hook: 'https://app.example.com
 const sources = {
   'src/handlers.ts': `receiver.on('request.approved', sendContract)
 receiver.on(['request.rejected', 'client.created'], updateCard)
-
-export const isOurs = (name: string) => name.startsWith('request.')
 `,
   'src/table.ts': `export const table = new Map([
   ['request.expired', remind],
   ['verification.expired', remindAgain],
 ])
 `,
-  'client/list.ts': `export const list = () => fetch('https://api.example.com/v2/api/requests?page=1')
-export const one = (id: string) => http.get('requests/' + id)
-`,
+  'src/events.md': 'We act on `request.approved`.\n',
   'webhooks.log': [
     ['2025-01-06T09:00:00Z', 'request.approved'],
     ['2025-01-20T09:00:00Z', 'request.approved'],

@@ -12,7 +12,6 @@ import {
 } from 'idv-webhooks/inbox/postgres'
 import pg from 'pg'
 import { afterAll, describe, expect, test } from 'vitest'
-import { toSql } from '../../../tools/cli/migrate/sql.ts'
 import { newEntry } from '../../../tools/conformance/store-cases.ts'
 import { emptySql, freshSchema, poolOf, servers } from './servers.ts'
 
@@ -187,24 +186,4 @@ test('no statement of the store means an operator or a function of another role,
     meant.push(texts[Number(proname.slice('statement_'.length))] ?? '')
   client.release(true)
   expect(meant).toEqual([])
-})
-
-test('the SQL that migrate data prints compares names of any type as text', async () => {
-  const table = freshSchema()
-  await pool.query(`create function public.foreign_name(varchar, varchar) returns boolean
-      language plpgsql as 'begin raise exception ''foreign operator for names''; end';
-    create operator public.= (leftarg = varchar, rightarg = varchar, function = public.foreign_name);
-    create table "${table}" (name varchar(64));
-    insert into "${table}" values ('request.approved'), ('client.created')`)
-  const names = { dialect: 'postgres', table, column: 'name', oldColumn: 'old_name' } as const
-  const { forward, reverse } = toSql(names)
-  const read = async () =>
-    (await pool.query(`select name::text from "${table}" order by name::text`)).rows.map(
-      ({ name }) => name,
-    )
-  await expect(pool.query(`select from "${table}" where name = 'a'`)).rejects.toThrow('for names')
-  await pool.query(forward)
-  expect(await read()).toEqual(['client.created', 'verification.approved'])
-  await pool.query(reverse)
-  expect(await read()).toEqual(['client.created', 'request.approved'])
 })

@@ -1,11 +1,8 @@
 // The --json lines of migrate.
 
 import type { PlannedSubscription, SubscriptionStep } from '../../../src/client/index.ts'
-import type { Edit, Finding } from '../migrate/code/finding.ts'
-import type { UnreadableFile } from '../migrate/code/migrate-files.ts'
-import type { Totals } from '../migrate/code/totals.ts'
-import type { LegacyArrivals } from '../migrate/quiet-period.ts'
-import type { SqlScripts } from '../migrate/sql.ts'
+import type { Edit, Finding } from '../migrate/code/rewrite.ts'
+import type { LegacyArrivals, Verdict } from '../migrate/legacy-arrivals.ts'
 
 /** `migrate code`. */
 export type MigrateCodeLine =
@@ -15,15 +12,18 @@ export type MigrateCodeLine =
       readonly edits: readonly Edit[]
       readonly written: boolean
     }
-  | ({ readonly type: 'finding' | 'collision'; readonly file: string } & Finding)
-  | ({ readonly type: 'unreadable'; readonly file: string } & UnreadableFile)
-  /** A file that should have been changed and was not. */
-  | { readonly type: 'left'; readonly file: string; readonly message: string }
-  | ({
+  | ({ readonly type: 'finding'; readonly file: string } & Finding)
+  /** `left` should have been changed and was not. */
+  | { readonly type: 'unreadable' | 'left'; readonly file: string; readonly message: string }
+  | {
       readonly type: 'summary'
+      readonly changed: number
+      readonly names: number
+      readonly findings: number
+      readonly errors: number
+      readonly left: number
       readonly written: boolean
-      readonly interrupted: boolean
-    } & Totals)
+    }
 
 /** `migrate subscriptions`. */
 export type MigrateSubscriptionsLine =
@@ -38,7 +38,7 @@ export type MigrateSubscriptionsLine =
   | { readonly type: 'summary'; readonly steps: number; readonly waiting: number }
 
 /** Result for a capture. */
-export type CaptureState = 'written' | 'current' | 'there' | 'refused' | 'unproved' | 'exists'
+export type CaptureState = 'written' | 'current' | 'there' | 'unproved' | 'exists'
 
 /** `migrate captures`. */
 export type MigrateCapturesLine =
@@ -53,7 +53,11 @@ export type MigrateCapturesLine =
   | ({ readonly type: 'summary' } & Readonly<Record<CaptureState, number>>)
 
 /** `migrate data`. */
-export type MigrateDataLine = { readonly type: 'script'; readonly dialect: string } & SqlScripts
+export type MigrateDataLine = {
+  readonly type: 'script'
+  readonly dialect: string
+  readonly script: string
+}
 
 /** `migrate status`. */
 export type MigrateStatusLine =
@@ -65,15 +69,6 @@ export type MigrateStatusLine =
       readonly days: number
       /** Lines of outcomes that could not be read. */
       readonly unread: number
-      readonly since?: Date
-      readonly until?: Date
     }
   | ({ readonly type: 'legacy'; readonly source: 'inbox' | 'log' } & LegacyArrivals)
-  | {
-      readonly type: 'status'
-      readonly safe: boolean
-      readonly quietDays: number
-      readonly days: number
-      readonly unread: number
-      readonly lastSeen?: Date
-    }
+  | ({ readonly type: 'status'; readonly days: number } & Verdict)

@@ -3,13 +3,16 @@ import { existsSync, readFileSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { defined } from '../../../../src/foundation/defined.ts'
 import { type Scheme, sign, verify } from '../../../../src/index.ts'
-import { defaultEnvelope, type EnvelopePaths } from '../../../../src/protocol/index.ts'
+import {
+  canonicalName,
+  defaultEnvelope,
+  type EnvelopePaths,
+  legacyNames,
+} from '../../../../src/protocol/index.ts'
 import { testSecret } from '../../../../src/testing/index.ts'
 import { type NamedCapture, readCaptures } from '../../capture-files.ts'
 import { needSignature, schemeOf } from '../../capture-scheme.ts'
 import { exitCodes } from '../../exit-code.ts'
-import { currentPrefix, legacyPrefix } from '../../migrate/legacy.ts'
-import { type RenamedEvent, renameEvent } from '../../migrate/rename-event.ts'
 import { count, printable } from '../../output.ts'
 import type { CaptureState } from '../../records/migrating.ts'
 import { chosenScheme, type SchemeChoice, schemeOption } from '../../scheme-option.ts'
@@ -25,7 +28,6 @@ import { writeWhole } from '../../write-file.ts'
 
 interface CapturesOptions extends SecretOptions, SchemeChoice {
   readonly out?: string
-  readonly force?: boolean
 }
 
 export const migrateCaptures = (session: Session) =>
@@ -41,7 +43,6 @@ export const migrateCaptures = (session: Session) =>
   })
     .argument('<captures...>', 'capture files, or folders of them')
     .option('--out <dir>', 'folder for the new files (default: beside the originals)')
-    .option('--force', 'replace existing files, and sign captures that do not verify')
     .addOption(secretFileOption())
     .addOption(schemeOption())
     .action(act<CapturesOptions>(session, (options, paths) => run(session, options, paths)))
@@ -50,7 +51,7 @@ async function run(session: Session, options: CapturesOptions, paths: readonly s
   const { out } = session
   const captures = await readCaptures(session, paths)
   const names = namePaths(session)
-  const tally = { written: 0, current: 0, there: 0, refused: 0, unproved: 0, exists: 0 }
+  const tally = { written: 0, current: 0, there: 0, unproved: 0, exists: 0 }
   const allRedacted = captures.every(
     (one) => one.redacted || renameEvent(one.delivery.body, names) === undefined,
   )
@@ -64,14 +65,12 @@ async function run(session: Session, options: CapturesOptions, paths: readonly s
     if (!capture.redacted) needSignature(capture, chosen)
     const renamed = renameEvent(capture.delivery.body, names)
     const target = targetOf(session, options, capture.file)
-    const state = renamed
-      ? await write({ capture, renamed, target, secrets, scheme, force: options.force })
-      : 'current'
+    const state = renamed ? await write({ capture, renamed, target, secrets, scheme }) : 'current'
     tally[state] += 1
     printCapture(session, { capture, renamed, target, state })
   }
   out.record({ type: 'summary', ...tally })
-  const skipped = tally.refused + tally.unproved + tally.exists
+  const skipped = tally.unproved + tally.exists
   out.say(
     `${count(tally.written, 'file')} written · ${tally.there} unchanged · ${tally.current} without a legacy name · ${skipped} skipped`,
   )
@@ -85,10 +84,48 @@ function namePaths({ config }: Session): readonly string[] {
   return typeof own === 'string' ? [own] : (own ?? defaultEnvelope.name)
 }
 
+/** A body with the current name. */
+interface RenamedEvent {
+  readonly body: Uint8Array
+  readonly from: string
+  readonly to: string
+}
+
+/** Renames the event in the JSON text, so that every other byte is unchanged. */
+function renameEvent(body: Uint8Array, paths: readonly string[]): RenamedEvent | undefined {
+  const text = Buffer.from(body).toString()
+  let json: unknown
+  try {
+    json = JSON.parse(text)
+  } catch {
+    return undefined
+  }
+  const read = (path: string) => path.split('.').reduce(member, json)
+  // The first path with a value is the name, as in the receiver.
+  const path = paths.find((one) => (read(one) ?? null) !== null) ?? ''
+  const from = read(path)
+  const to = typeof from === 'string' ? canonicalName(from) : from
+  if (typeof from !== 'string' || typeof to !== 'string' || to === from) return undefined
+  const key = path.split('.').at(-1)
+  const renamed = text.replaceAll(
+    /"([^"\\]*)"(\s*:\s*)"([^"\\]*)"/g,
+    (whole, name, colon, value) =>
+      name === key && value === from ? `"${name}"${colon}"${to}"` : whole,
+  )
+  return { body: new TextEncoder().encode(renamed), from, to }
+}
+
+function member(value: unknown, key: string): unknown {
+  return typeof value === 'object' && value !== null
+    ? (value as Readonly<Record<string, unknown>>)[key]
+    : undefined
+}
+
 function targetOf({ cwd }: Session, { out }: CapturesOptions, file: string): string {
   const folder = out === undefined ? dirname(resolve(cwd, file)) : resolve(cwd, out)
   const name = basename(file)
-  const renamed = name.replace(new RegExp(`\\b${legacyPrefix}(?=[._-])`), currentPrefix)
+  const [prefix = ''] = legacyNames[0].split('.')
+  const renamed = name.replace(new RegExp(`\\b${prefix}(?=[._-])`), 'verification')
   if (renamed !== name || out !== undefined) return join(folder, renamed)
   return join(folder, name.replace(/(\.json)?$/, '.migrated.json'))
 }
@@ -99,20 +136,18 @@ interface CaptureToWrite {
   readonly target: string
   readonly secrets: readonly NamedSecret[]
   readonly scheme: Scheme
-  readonly force: boolean | undefined
 }
 
 async function write(writing: CaptureToWrite): Promise<CaptureState> {
-  const { capture, target, secrets, scheme, force } = writing
-  if (capture.verified === false && !force) return 'refused'
+  const { capture, target, secrets, scheme } = writing
   const receivedAt = capture.delivery.receivedAt ?? new Date(0)
   const now = () => receivedAt
   const proof = await verify(capture.delivery, { secret: secrets, scheme, now })
-  if (!proof.ok && !force) return 'unproved'
+  if (capture.verified === false || !proof.ok) return 'unproved'
   const content = await contentOf(writing, now)
   const before = existsSync(target) ? readFileSync(target, 'utf8') : undefined
   if (before === content) return 'there'
-  if (before !== undefined && !force) return 'exists'
+  if (before !== undefined) return 'exists'
   writeWhole(target, content, { mode: 0o600 })
   return 'written'
 }
@@ -152,15 +187,10 @@ function printCapture(
   const names = renamed && { from: renamed.from, to: renamed.to }
   out.record({ type: 'capture', file, state, ...names, ...(renamed && { target: to }) })
   if (state === 'written') out.data(`${printable(file)} → ${printable(to)}  (${renamed?.to})`)
-  if (state === 'refused') {
-    out.say(
-      `${printable(file)} skipped: it did not verify when it was recorded (${printable(capture.code ?? 'no code')}); --force signs it anyway`,
-    )
-  }
   if (state === 'unproved') {
-    out.say(`${printable(file)} skipped: it does not verify; --force signs it anyway`)
+    out.say(`${printable(file)} skipped: it does not verify, or did not when it was recorded`)
   }
   if (state === 'exists') {
-    out.say(`${printable(to)} exists and differs: move it, or pass --force`)
+    out.say(`${printable(to)} exists and differs: move it`)
   }
 }

@@ -1,160 +1,157 @@
-// migrate code: renames exact legacy names in sources, and reports what is decided at run time.
-import { CliError, type ExitCode, exitCodes } from '../../exit-code.ts'
-import { exclusionOf } from '../../migrate/code/exclusion.ts'
-import { type MigratedFile, migrateFile } from '../../migrate/code/migrate-files.ts'
-import { defaultBases } from '../../migrate/code/paths.ts'
-import { reportFile, reportTotals } from '../../migrate/code/report.ts'
-import { refusedRepositories } from '../../migrate/code/repository.ts'
-import { toSarif } from '../../migrate/code/sarif.ts'
-import { sourceFiles } from '../../migrate/code/source-files.ts'
-import { kindOf } from '../../migrate/code/syntax.ts'
-import { type EndedFile, type Totals, totalsOf } from '../../migrate/code/totals.ts'
-import { printable } from '../../output.ts'
+// migrate code: renames exact legacy names in sources, and lists every other place that has one.
+import { readFileSync } from 'node:fs'
+import { relative } from 'node:path'
+import { CliError, exitCodes } from '../../exit-code.ts'
+import {
+  type Finding,
+  isCode,
+  mayHaveLegacyName,
+  type RewrittenSource,
+  rewriteSource,
+} from '../../migrate/code/rewrite.ts'
+import { hasUncommittedChanges, sourceFiles } from '../../migrate/code/source-files.ts'
+import { count, printable } from '../../output.ts'
 import { repeated } from '../../repeated.ts'
 import { act, declare, type Session } from '../../session.ts'
-import { replaceWhole } from '../../write-file.ts'
+import { writeWhole } from '../../write-file.ts'
 
 interface CodeOptions {
   readonly write?: boolean
   readonly check?: boolean
-  readonly strict?: boolean
   readonly force?: boolean
-  readonly sarif?: boolean
-  readonly paths?: boolean
-  readonly base?: readonly string[]
   readonly exclude?: readonly string[]
 }
 
 export const migrateCode = (session: Session) =>
   declare('code', {
-    summary: 'rename legacy event names in source files and fixtures',
+    summary: 'rename legacy event names in source files',
     details: [
-      'Renames literals that are exactly a legacy name (strings, object keys, case labels, types) in JavaScript and TypeScript, in the scripts of Vue, Svelte and Astro files, and in JSON. Every other byte stays unchanged. Names that are built at run time are reported, never guessed. A name whose replacement exists in the same place is reported as a collision and stays. In all other text files (YAML, SQL, Markdown, …) legacy names are listed with their place.',
-      'Deploy the receiver of this package first: it accepts both names. A file that verifies deliveries without it is reported and stays unchanged, because after a rename it would miss events that arrive under a legacy name.',
-      'A comment idv-webhooks-ignore excludes its line (or the next one, if it is on a line of its own), idv-webhooks-ignore-file the whole file.',
-      'Without --write it prints a diff and writes nothing. Exits 0, or 1 for a collision or a file that another program changed meanwhile, or 2 for a file that cannot be parsed. --check also exits 1 if there is anything to rename, and with --strict if there is anything to check manually.',
+      'Renames literals that are exactly a legacy name (strings, object keys, case labels, types) in JavaScript and TypeScript. Every other byte stays unchanged. Legacy names in every other file, and inside longer texts, are listed with their place. Names that are built at run time are not found.',
+      'Deploy the receiver of this package first: it accepts both names. A file that verifies deliveries by itself is listed and stays unchanged, because after a rename it would miss events that arrive under a legacy name.',
+      'A comment idv-webhooks-ignore excludes its line and the next one, idv-webhooks-ignore-file the whole file.',
+      'Without --write it changes nothing. Exits 0, or 1 for a name that must be renamed manually or a file that was not written, or 2 for a file that cannot be parsed. --check also exits 1 if there is anything to rename.',
     ],
     examples: [
       'idv-webhooks migrate code',
       'idv-webhooks migrate code src test --write',
-      'idv-webhooks migrate code --check --sarif > legacy-names.sarif',
-      'idv-webhooks migrate code src --paths --base https://api.example.com/v2/api',
-      "idv-webhooks migrate code --exclude 'src/generated' --exclude '*.min.js'",
+      "idv-webhooks migrate code --check --exclude 'src/generated' --exclude '*.min.js'",
     ],
   })
     .argument('[paths...]', 'files and folders (default: the current folder)')
     .option('--write', 'change the files')
     .option('--check', 'change nothing; set the exit code')
-    .option('--strict', 'with --check: also exit 1 for what is only reported')
     .option('--force', 'with --write: allow uncommitted changes')
-    .option('--sarif', 'print SARIF 2.1.0')
     .option('--exclude <path>', 'leave out a path or glob; repeatable', repeated)
-    .option('--paths', 'also rename the API path /requests to /verifications')
-    .option(
-      '--base <base>',
-      'with --paths: another base before the path, besides /v2/api; repeatable',
-      repeated,
-    )
     .action(act<CodeOptions>(session, (options, paths) => run(session, options, paths)))
 
 async function run(session: Session, options: CodeOptions, given: readonly string[]) {
   if (options.write && options.check) {
     throw new CliError('USAGE', 'use --write or --check, not both')
   }
-  const { cwd } = session
-  const isExcluded = exclusionOf(cwd, options.exclude ?? [])
-  const paths = sourceFiles(cwd, given.length === 0 ? ['.'] : given, isExcluded)
-  const bases = [...defaultBases, ...(options.base ?? [])]
-  const rule = options.paths ? { bases } : undefined
-  const seen: MigratedFile[] = []
-  const done: EndedFile[] = []
-  try {
-    for (const [at, path] of paths.entries()) {
-      await breathe(session, at, paths.length)
-      const file = migrateFile(cwd, path, rule)
-      // Texts without a legacy name are not worth counting.
-      if (kindOf(path) !== 'text' || file.findings.length > 0) seen.push(file)
+  const { cwd, out, signal } = session
+  const paths = sourceFiles(cwd, given.length === 0 ? ['.'] : given, options.exclude ?? [])
+  const totals = { changed: 0, names: 0, findings: 0, errors: 0, left: 0 }
+  let manual = 0
+  for (const [at, path] of paths.entries()) {
+    if (at % 20 === 0) {
+      out.progress(`${at}/${paths.length} files`)
+      // Ctrl-C takes effect between two files.
+      await new Promise<void>((resolve) => setImmediate(resolve))
+      signal.throwIfAborted()
     }
-    const changing = seen.filter(({ edits }) => edits.length > 0).map(({ path }) => path)
-    if (options.write && !options.force) refuseDirty(paths, changing)
-    await settle(session, { options, files: seen, done })
-  } finally {
-    // After an interruption too: written files stay changed.
-    if (done.length > 0 || session.signal.aborted) {
-      reportEnd(session, options, totalsOf(done, seen.length))
+    const file = relative(cwd, path)
+    const { rewritten, error } = read(path)
+    if (error) {
+      totals.errors += 1
+      out.record({ type: 'unreadable', file, message: error })
+      out.say(`${printable(file)}: ${out.tint('red', 'error')} ${printable(error)}`)
     }
+    if (!rewritten) continue
+    const { findings, edits } = rewritten
+    totals.findings += findings.length
+    manual += findings.filter(({ kind }) => kind === 'both').length
+    if (edits.length > 0) {
+      if (change(session, options, { path, file, rewritten })) {
+        totals.changed += 1
+        totals.names += edits.length
+      } else totals.left += 1
+    }
+    for (const finding of findings) showFinding(session, file, finding)
   }
-  if (options.sarif) {
-    const lines = JSON.stringify(toSarif(seen, cwd), null, 2).split('\n')
-    session.stdout.write(`${lines.map(printable).join('\n')}\n`)
-  }
-  const totals = totalsOf(done, seen.length)
-  if (done.length === 0) reportEnd(session, options, totals)
-  return exitCodeOf(totals, options)
+  out.record({ type: 'summary', ...totals, written: Boolean(options.write) })
+  out.say(
+    `${options.write ? 'changed' : 'would change'} ${count(totals.changed, 'file')} (${count(totals.names, 'name')}) · ${count(totals.findings, 'place')} to check · ${count(totals.errors, 'error')}`,
+  )
+  if (totals.errors > 0) return exitCodes.usage
+  const isToDo = options.check && totals.changed > 0
+  return manual + totals.left > 0 || isToDo ? exitCodes.failed : exitCodes.ok
 }
 
-interface Settling {
-  readonly options: CodeOptions
-  readonly files: readonly MigratedFile[]
-  /** The finished files. */
-  readonly done: EndedFile[]
+/** Larger files are data or generated, not something that a person maintains. */
+const maxBytes = 2 * 1024 * 1024
+
+interface ReadFile {
+  /** Missing if it has no legacy name. */
+  readonly rewritten?: RewrittenSource
+  readonly error?: string
 }
 
-/** Writes and reports every file. */
-async function settle(session: Session, { options, files, done }: Settling): Promise<void> {
-  const reporting = { written: Boolean(options.write), advised: new Set<string>() }
-  for (const [at, file] of files.entries()) {
-    await breathe(session, at, files.length)
-    const ended: EndedFile = reporting.written ? { ...file, ...written(file) } : file
-    if (!options.sarif) reportFile(session.out, ended, reporting)
-    done.push(ended)
-  }
-}
-
-/** Why a file was not written; empty if it was, or if nothing changed. */
-function written({ edits, path, input, output }: MigratedFile): Pick<EndedFile, 'left'> {
-  if (edits.length === 0) return {}
+function read(path: string): ReadFile {
   try {
-    const isSame = replaceWhole(path, { before: input, after: output })
-    return isSame ? {} : { left: 'was changed by another program in the meantime' }
+    const bytes = readFileSync(path)
+    if (bytes.length > maxBytes || !mayHaveLegacyName(bytes.toString('latin1'))) return {}
+    if (!isCode(path) && bytes.includes(0)) return {}
+    // A byte order mark stays part of the text, so that it is written back.
+    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+    return { rewritten: rewriteSource(text, path) }
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'FAILED'
-    return { left: `cannot be written (${code})` }
+    const { code, message } = error as { readonly code?: string; readonly message: string }
+    return { error: /^E[A-Z]+$/.test(code ?? '') ? `cannot be read (${code})` : message }
   }
 }
 
-function reportEnd({ out, signal }: Session, options: CodeOptions, totals: Totals): void {
-  if (options.sarif) return
-  reportTotals(out, totals, { written: Boolean(options.write), interrupted: signal.aborted })
+interface Change {
+  readonly path: string
+  readonly file: string
+  readonly rewritten: RewrittenSource
 }
 
-/** Lets Ctrl-C take effect between two files. */
-async function breathe({ signal, out }: Session, at: number, all: number): Promise<void> {
-  if (at % 20 !== 0) return
-  out.progress(`${at}/${all} files`)
-  await new Promise<void>((resolve) => setImmediate(resolve))
-  signal.throwIfAborted()
-}
-
-function refuseDirty(paths: readonly string[], changing: readonly string[]): void {
-  const refused = refusedRepositories(paths, changing)
-  const [first] = refused
-  if (!first) return
-  const tops = refused.filter(({ why }) => why === first.why).map(({ top }) => top)
-  const message = {
-    dirty: `${tops.join(', ')} has uncommitted changes that the renames would mix with: commit or stash them first, or pass --force`,
-    unknown: `whether ${tops.join(', ')} has uncommitted changes is not known: git status fails there. Look what it says, or pass --force`,
-    unwatched: `git would not show what is renamed in ${first.file}: it does not know the file, ignores it, or was asked to look past its changes. Commit it first, or pass --force`,
+/** Shows or writes the edits of a file; false if it was left unchanged. */
+function change(
+  { out }: Session,
+  { write = false, force }: CodeOptions,
+  { path, file, rewritten }: Change,
+): boolean {
+  const { edits, output } = rewritten
+  if (write && !force && hasUncommittedChanges(path)) {
+    const message = 'has uncommitted changes, or git does not know it: commit it, or pass --force'
+    out.record({ type: 'left', file, message })
+    out.say(`${printable(file)}: ${out.tint('red', 'not changed')}: it ${message}`)
+    return false
   }
-  throw new CliError('TREE_DIRTY', message[first.why])
+  if (write) writeWhole(path, output)
+  out.record({ type: 'file', file, edits, written: write })
+  if (write) out.data(`${printable(file)}: ${count(edits.length, 'name')} renamed`)
+  else {
+    for (const { line, column, from, to } of edits) {
+      out.data(`${printable(file)}:${line}:${column}: ${from} → ${to}`)
+    }
+  }
+  return true
 }
 
-function exitCodeOf(
-  { changed, findings, collisions, errors, left }: Totals,
-  options: CodeOptions,
-): ExitCode {
-  if (errors > 0) return exitCodes.usage
-  if (collisions > 0 || left > 0) return exitCodes.failed
-  if (!options.check) return exitCodes.ok
-  return changed > 0 || (options.strict && findings > 0) ? exitCodes.failed : exitCodes.ok
+const advice = {
+  both: 'its current name is in this file too: merge the two',
+  received: 'stays while deliveries arrive under it',
+  receiver:
+    'this file verifies deliveries itself and would miss legacy names: use createReceiver()',
+  mention: 'rename it if a program reads it or people see it',
+} as const
+
+function showFinding({ out }: Session, file: string, finding: Finding): void {
+  const { kind, line, column, name } = finding
+  out.record({ type: 'finding', file, ...finding })
+  out.say(
+    `${printable(file)}:${line}:${column}: ${out.tint('yellow', name)} not renamed: ${advice[kind]}`,
+  )
 }

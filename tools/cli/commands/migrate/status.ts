@@ -2,13 +2,13 @@
 import { exitCodes } from '../../exit-code.ts'
 import { withInbox } from '../../inbox/find-inbox.ts'
 import { type InboxChoice, inboxOption } from '../../inbox/inbox-option.ts'
-import { inboxEvidence, logEvidence } from '../../migrate/legacy-evidence.ts'
 import {
-  type Evidence,
+  type ArrivalCount,
+  inboxArrivals,
   judge,
-  type LegacyArrivals,
+  logArrivals,
   type Verdict,
-} from '../../migrate/quiet-period.ts'
+} from '../../migrate/legacy-arrivals.ts'
 import { stamp } from '../../moment.ts'
 import { count, printable } from '../../output.ts'
 import { repeated } from '../../repeated.ts'
@@ -38,75 +38,57 @@ export const migrateStatus = (session: Session) =>
 
 async function run(session: Session, options: StatusOptions) {
   const { log = [], days } = options
-  const logs = log.length > 0 ? [await logEvidence(session, log)] : []
+  const logs = log.length > 0 ? [await logArrivals(session, log)] : []
   // A log alone is enough, so the inbox of the config file does not have to exist.
-  const wanted = options.inbox !== undefined || logs.length === 0
-  const kept = wanted
-    ? [await withInbox(session, options, (found) => inboxEvidence(session, found))]
+  const isAsked = options.inbox !== undefined || logs.length === 0
+  const kept = isAsked
+    ? [await withInbox(session, options, ({ inbox }) => inboxArrivals(session, inbox))]
     : []
-  const evidence = [...kept, ...logs]
-  for (const one of evidence) printEvidence(session, one)
-  const verdict = judge(evidence, days)
-  printVerdict(session, verdict, { days, evidence })
-  return verdict.safe ? exitCodes.ok : exitCodes.failed
+  const sources = [...kept, ...logs]
+  for (const one of sources) printArrivals(session, one)
+  const verdict = judge(sources, days)
+  const { out } = session
+  out.record({ type: 'status', days, ...verdict })
+  const isEmpty = sources.every(({ arrivals }) => arrivals === 0)
+  if (verdict.safe) {
+    const quiet = count(verdict.quietDays, 'day')
+    out.data(
+      `${out.paint('green', 'safe')}  set legacy: 'reject': no legacy name on the last ${quiet} with events`,
+    )
+    return exitCodes.ok
+  }
+  out.data(`${out.paint('yellow', 'wait')}  ${isEmpty ? noEvent : whyWait(verdict, days)}`)
+  return exitCodes.failed
 }
 
-function printEvidence({ out }: Session, evidence: Evidence): void {
-  const { source, watched, arrivals, legacy, days, unread } = evidence
-  out.record({ type: 'evidence', source, arrivals, days: days.size, unread, ...watched })
-  const seen = count(
-    legacy.reduce((all, one) => all + one.arrivals, 0),
-    'legacy arrival',
-  )
-  const span = watched ? `, ${stamp(watched.since)} to ${stamp(watched.until)}` : ''
-  const during = watched ? `, events on ${count(days.size, 'day')}` : ''
-  out.say(`${source}: ${seen} of ${arrivals}${span}${during}`)
+function printArrivals({ out }: Session, { source, arrivals, legacy, days, unread }: ArrivalCount) {
+  out.record({ type: 'evidence', source, arrivals, days: days.size, unread })
+  const seen = legacy.reduce((sum, one) => sum + one.arrivals, 0)
+  const during = count(days.size, 'day')
+  out.say(`${source}: ${count(seen, 'legacy arrival')} of ${arrivals}, events on ${during}`)
   if (unread > 0) {
-    out.say(
-      `${source}: ${count(unread, 'outcome')} could not be read: the line is truncated or changed`,
-    )
+    const what = count(unread, 'outcome')
+    out.say(`${source}: ${what} could not be read: the line is truncated or changed`)
   }
   const width = Math.max(0, ...legacy.map(({ receivedName }) => receivedName.length))
   for (const one of legacy) {
     out.record({ type: 'legacy', source, ...one })
-    out.data(legacyLine(one, { width, source }))
+    const { receivedName, secretId, lastSeen } = one
+    const name = printable(receivedName).padEnd(width)
+    const secret = secretId === undefined ? '' : `  secret ${printable(secretId)}`
+    const many = `${one.arrivals}×`.padStart(6)
+    out.data(`${name}  ${many}  last ${stamp(lastSeen)}  in the ${source}${secret}`)
   }
 }
 
-function legacyLine(
-  { receivedName, secretId, arrivals, lastSeen }: LegacyArrivals,
-  { width, source }: { readonly width: number; readonly source: Evidence['source'] },
-) {
-  const columns = [
-    printable(receivedName).padEnd(width),
-    `${arrivals}×`.padStart(6),
-    `last ${stamp(lastSeen)}`,
-    `in the ${source}`,
-    secretId === undefined ? '' : `secret ${printable(secretId)}`,
-  ]
-  return columns.join('  ').trimEnd()
-}
+const noEvent = 'no event arrived at all, which proves nothing'
 
-function printVerdict(
-  { out }: Session,
-  { safe, quietDays, lastSeen, unread }: Verdict,
-  { days, evidence }: { readonly days: number; readonly evidence: readonly Evidence[] },
-): void {
-  out.record({ type: 'status', safe, quietDays, days, unread, ...(lastSeen && { lastSeen }) })
-  if (safe) {
-    out.data(
-      `${out.paint('green', 'safe')}  set legacy: 'reject': no legacy name on the last ${count(quietDays, 'day')} with events`,
-    )
-    return
+function whyWait({ quietDays, lastSeen, unread }: Verdict, days: number): string {
+  if (quietDays >= days) {
+    return `${count(unread, 'outcome')} could not be read and may have a legacy name`
   }
-  const wanted = ` of ${days} required`
-  const isEmpty = evidence.every(({ arrivals }) => arrivals === 0)
-  const why = isEmpty
-    ? 'no event arrived at all, which proves nothing'
-    : quietDays >= days
-      ? `${count(unread, 'outcome')} could not be read and may have a legacy name`
-      : lastSeen
-        ? `last legacy name ${stamp(lastSeen)}; since then events on ${count(quietDays, 'day')}${wanted}`
-        : `no legacy name, but events on only ${count(quietDays, 'day')}${wanted}`
-  out.data(`${out.paint('yellow', 'wait')}  ${why}`)
+  const quiet = count(quietDays, 'day')
+  return lastSeen
+    ? `last legacy name ${stamp(lastSeen)}; since then events on ${quiet} of ${days} required`
+    : `no legacy name, but events on only ${quiet} of ${days} required`
 }

@@ -1,28 +1,30 @@
-// Rewrites one file: exact legacy names in literals only, every other byte unchanged.
+// Renames literals that are exactly a legacy name in JavaScript and TypeScript; every other byte stays
+// unchanged. Lists the legacy names that it leaves, with their place.
+import { type ParserOptions, parse } from '@babel/parser'
 import MagicString from 'magic-string'
-import { isReplacement, mayHoldLegacy, replacementOf } from '../legacy.ts'
-import { type Dynamic, dynamicUse, surroundingsOf } from './dynamic.ts'
-import type { Edit, Finding, Position } from './finding.ts'
-import { type Ignored, ignoredLines } from './ignore-comments.ts'
-import { mentionsIn } from './mentions.ts'
-import { isOwnReceiver } from './own-receiver.ts'
-import { type PathOptions, pathUse } from './paths.ts'
-import { isPiece } from './pieces.ts'
-import { isModuleName, type Place, placeOf } from './places.ts'
-import { isReceivedName } from './received-names.ts'
-import {
-  type Ancestors,
-  codeOf,
-  isComponent,
-  kindOf,
-  markupOf,
-  parseJsonPlaces,
-  parseSource,
-  type Syntax,
-  type SyntaxNode,
-  textOf,
-  walk,
-} from './syntax.ts'
+import { canonicalName, legacyNames } from '../../../../src/protocol/index.ts'
+
+/** A place in a file, starting at 1. */
+export interface SourcePlace {
+  readonly line: number
+  readonly column: number
+}
+
+/** A literal that is renamed. */
+export interface Edit extends SourcePlace {
+  readonly from: string
+  readonly to: string
+}
+
+/**
+ * A legacy name that is left: `both`, because the current name is in the file too; `received`, beside
+ * `receivedName`, where it is right; `receiver`, in code that verifies deliveries by itself and would
+ * miss events under the legacy name; `mention` in other text.
+ */
+export interface Finding extends SourcePlace {
+  readonly kind: 'both' | 'received' | 'receiver' | 'mention'
+  readonly name: string
+}
 
 /** The result for a file. */
 export interface RewrittenSource {
@@ -31,219 +33,191 @@ export interface RewrittenSource {
   readonly findings: readonly Finding[]
 }
 
-interface Occurrence {
-  readonly node: SyntaxNode
-  readonly text: string
-  readonly place: Place | undefined
+/** A node of any type: its position, and fields that depend on its type. */
+interface SyntaxNode {
+  readonly type: string
+  readonly start: number
+  readonly end: number
+  readonly [field: string]: unknown
 }
+
+/** A text in the tree. */
+interface FoundText {
+  readonly node: SyntaxNode
+  readonly parent: SyntaxNode | undefined
+  /** Its value if it is a literal without holes. */
+  readonly value: string | undefined
+}
+
+type Plugins = NonNullable<ParserOptions['plugins']>
+
+const typed: readonly Plugins[] = [
+  ['typescript', 'decorators-legacy'],
+  ['typescript', 'decorators'],
+]
+const dialects: readonly (readonly [ends: RegExp, plugins: readonly Plugins[]])[] = [
+  [/\.d\.[mc]?ts$/, [[['typescript', { dts: true }]]]],
+  [/\.[mc]?ts$/, typed],
+  [/\.tsx$/, typed.map((plugins) => ['jsx', ...plugins])],
+  [
+    /\.[mc]?jsx?$/,
+    [
+      ['jsx', 'decorators'],
+      ['jsx', 'flow', 'decorators-legacy'],
+      ['jsx', ...(typed[0] ?? [])],
+    ],
+  ],
+]
+
+/** Whether a file is code that is renamed; every other file is only searched. */
+export const isCode = (file: string) => dialects.some(([ends]) => ends.test(file))
+
+const [prefix = ''] = legacyNames[0].split('.')
+const steps = legacyNames.map((name) => name.split('.')[1]).join('|')
+const everyName = new RegExp(`(?<![\\w$.-])${prefix}\\.(?:(?:${steps})(?![\\w$-])|\\*)`, 'g')
+const someName = new RegExp(`${prefix}(?:\\.|\\\\u)`)
+
+/** Whether a text can contain a legacy name; most files cannot and are not parsed. */
+export const mayHaveLegacyName = (text: string) => someName.test(text)
+
+/** Code that verifies deliveries by itself. */
+const verifies = /\bcreateHmac\b|\btimingSafeEqual\b|\bsubtle\b|x-service-signature|hmac-?sha/i
+const usesPackage = /['"]idv-webhooks(?:\/\w+)*['"]/
+const intended = /\b(?:receivedName|canonicalName|legacyNames)\b/
+const intendedSwitch = /\bswitch\s*\([^)]*\b(?:receivedName|canonicalName)\b/
 
 /**
  * Rewrites the legacy names of a file.
  *
  * @throws SyntaxError when the file cannot be parsed
  */
-export function rewriteSource(text: string, file: string, paths?: PathOptions): RewrittenSource {
-  const unchanged = { output: text, edits: [], findings: [] }
-  if (!mayHoldLegacy(text)) return unchanged
-  const kind = kindOf(file)
-  const syntax = kind === 'text' ? undefined : parseNamed(text, file)
-  if (!syntax) return kind === 'code' ? unchanged : { ...unchanged, findings: mentionsIn(text) }
-  const { root, comments } = syntax
-  const ignored = ignoredLines(text, comments)
-  if (ignored.all) return unchanged
-  if (kind === 'code' && isOwnReceiver(text, syntax)) {
-    return { ...unchanged, findings: receiverFindings(root, createSource(text, ignored)) }
+export function rewriteSource(text: string, file: string): RewrittenSource {
+  if (/\bidv-webhooks-ignore-file\b/.test(text)) return { output: text, edits: [], findings: [] }
+  const isIgnored = ignoredLines(text)
+  const placeOf = placesOf(text)
+  const whole = { node: { type: 'File', start: 0, end: text.length }, parent: undefined }
+  const found = isCode(file) ? textsOf(parseSource(text, file)) : [{ ...whole, value: undefined }]
+  const leftAs = reasons(text, found)
+  const edited = new MagicString(text)
+  const edits: Edit[] = []
+  const findings: Finding[] = []
+  for (const one of found) {
+    const { start, end } = one.node
+    const place = placeOf(start)
+    const from = one.value ?? ''
+    const to = canonicalName(from)
+    const kind = to === from ? undefined : leftAs(one)
+    if (to === from) {
+      for (const { 0: name, index } of text.slice(start, end).matchAll(everyName)) {
+        findings.push({ ...placeOf(start + index), kind: 'mention', name })
+      }
+    } else if (kind) findings.push({ ...place, kind, name: from })
+    else if (!isIgnored(place.line)) {
+      edited.update(start + 1, end - 1, to)
+      edits.push({ ...place, from, to })
+    }
   }
-  const seen = collect(root, paths)
-  const source = createSource(text, ignored)
-  // Ignored names stay, so they collide with nothing.
-  const collisions = collisionsOf(
-    seen.names.filter(({ node, text: name }) => isReplacement(name) || !source.isIgnored(node)),
-  )
-  const edits = [
-    ...seen.names.flatMap(({ node, text: from }) => {
-      const to = collisions.has(from) ? undefined : replacementOf(from)
-      return to === undefined ? [] : source.replace(node, { from, to })
-    }),
-    ...seen.paths.flatMap((use) => (use.to === undefined ? [] : source.replace(use.node, use))),
-  ]
-  const findings = [
-    ...seen.dynamic.flatMap(({ kind, node, suggestion }) => source.find(node, kind, suggestion)),
-    ...seen.paths.flatMap((use) =>
-      use.to === undefined ? source.find(use.node, 'path', use.suggestion) : [],
-    ),
-    ...seen.received.flatMap((node) => source.find(node, 'received', receivedAdvice)),
-    ...(isComponent(file) ? mentionsIn(markupOf(text)) : []),
-    ...[...collisions].flatMap(([from, { first, meets, others }]) =>
-      source.find(
-        first,
-        'collision',
-        collisionAdvice(from, { meets: source.line(meets), others: others.map(source.line) }),
-      ),
-    ),
-  ]
-  const inOrder = (a: Position, b: Position) => a.line - b.line || a.column - b.column
-  return { output: source.output(), edits: edits.sort(inOrder), findings: findings.sort(inOrder) }
-}
-
-/** A broken file is an error only if it contains the word; broken or signed JSON is text. */
-function parseNamed(text: string, file: string): Syntax | undefined {
-  if (kindOf(file) === 'json') return parseFixture(text)
-  try {
-    return parseSource(isComponent(file) ? codeOf(text) : text, file)
-  } catch (error) {
-    if (/request/i.test(text)) throw error
-    return undefined
+  return {
+    output: edited.toString(),
+    edits: edits.sort(inOrder),
+    findings: findings.filter(({ line }) => !isIgnored(line)).sort(inOrder),
   }
 }
 
-/** A new name would break the signature that a fixture contains. */
-function parseFixture(text: string): Syntax | undefined {
-  if (/signature[^"]{0,100}"\s*:/i.test(text)) return undefined
-  try {
-    return { root: parseJsonPlaces(text), comments: [] }
-  } catch {
-    return undefined
+const inOrder = (a: SourcePlace, b: SourcePlace) => a.line - b.line || a.column - b.column
+
+/** Why an exact literal is left; undefined if it is renamed. */
+function reasons(text: string, found: readonly FoundText[]) {
+  const values = new Set(found.map(({ value }) => value))
+  const isReceiver = verifies.test(text) && !usesPackage.test(text)
+  return ({ parent, value = '' }: FoundText): Finding['kind'] | undefined => {
+    if (isReceiver) return 'receiver'
+    const around = parent ? text.slice(parent.start, parent.end) : ''
+    const isIntended =
+      parent?.type === 'SwitchCase'
+        ? intendedSwitch.test(text)
+        : intended.test(around) && !/=>|\bfunction\b/.test(around)
+    if (isIntended) return 'received'
+    return values.has(canonicalName(value)) ? 'both' : undefined
   }
 }
 
-/** Every legacy name of a file that reads deliveries without this package. */
-function receiverFindings(root: SyntaxNode, source: ReturnType<typeof createSource>): Finding[] {
-  const found: Finding[] = []
-  walk(root, (node, ancestors) => {
-    const text = nameAt(node, ancestors)
-    if (text === undefined || replacementOf(text) === undefined) return
-    found.push(...source.find(node, 'receiver', receiverAdvice))
-  })
+/** A comment `idv-webhooks-ignore` excludes its line and the next one. */
+function ignoredLines(text: string): (line: number) => boolean {
+  if (!/\bidv-webhooks-ignore\b/.test(text)) return () => false
+  const lines = text.split(/\r\n|[\n\r\u2028\u2029]/)
+  const has = (line: number) => /\bidv-webhooks-ignore\b/.test(lines[line - 1] ?? '')
+  return (line) => has(line) || has(line - 1)
+}
+
+function placesOf(text: string): (offset: number) => SourcePlace {
+  const ends = text.matchAll(/\r\n|[\n\r\u2028\u2029]/g)
+  const starts = [0, ...Array.from(ends, (end) => end.index + end[0].length)]
+  return (offset) => {
+    // The line is the last that starts at or before the offset.
+    let [low, high] = [0, starts.length]
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if ((starts[middle] ?? 0) <= offset) low = middle + 1
+      else high = middle
+    }
+    return { line: low, column: offset - (starts[low - 1] ?? 0) + 1 }
+  }
+}
+
+function parseSource(text: string, file: string): SyntaxNode {
+  const plugins = dialects.find(([ends]) => ends.test(file))?.[1] ?? []
+  let failure: unknown
+  for (const dialect of plugins) {
+    try {
+      const { program } = parse(text, {
+        sourceType: 'unambiguous',
+        allowReturnOutsideFunction: true,
+        allowAwaitOutsideFunction: true,
+        allowSuperOutsideMethod: true,
+        allowUndeclaredExports: true,
+        errorRecovery: true,
+        plugins: ['decoratorAutoAccessors', ...dialect],
+      })
+      // The walk needs only the fields that all node types of Babel have.
+      return program as unknown as SyntaxNode
+    } catch (error) {
+      failure ??= error
+    }
+  }
+  throw failure
+}
+
+/** Nodes between a text and what says how it is used. */
+const isList = /^(ArrayExpression|MemberExpression|\w*Union\w*|TSLiteralType|\w*TypeAnnotation)$/
+
+/** The texts of a tree, without recursion: an expression of many parts is as deep as it is long. */
+function textsOf(root: SyntaxNode): readonly FoundText[] {
+  const found: FoundText[] = []
+  const open: (readonly [node: SyntaxNode, parent: SyntaxNode | undefined])[] = [[root, undefined]]
+  for (let next = open.pop(); next; next = open.pop()) {
+    const [node, parent] = next
+    const value = parent?.type === 'TaggedTemplateExpression' ? undefined : textOf(node)
+    const isText = value !== undefined || /^(TemplateElement|JSXText)$/.test(node.type)
+    if (isText) found.push({ node, parent, value })
+    for (const [field, value] of isText ? [] : Object.entries(node)) {
+      if (/Comments$|^(loc|extra)$/.test(field)) continue
+      for (const child of Array.isArray(value) ? (value as unknown[]) : [value]) {
+        if (isNode(child)) open.push([child, isList.test(node.type) ? parent : node])
+      }
+    }
+  }
   return found
 }
 
-function collect(root: SyntaxNode, paths: PathOptions | undefined) {
-  const names: Occurrence[] = []
-  const dynamic: Dynamic[] = []
-  const received: SyntaxNode[] = []
-  const pathUses: NonNullable<ReturnType<typeof pathUse>>[] = []
-  const around = surroundingsOf(root)
-  walk(root, (node, ancestors) => {
-    const path = paths && pathUse(node, ancestors, { ...paths, constants: around.constants })
-    if (path) pathUses.push(path)
-    const use = dynamicUse(node, ancestors, around)
-    if (use) dynamic.push(use)
-    const text = use ? undefined : nameAt(node, ancestors)
-    if (text === undefined) return
-    const isMeant = replacementOf(text) !== undefined && isReceivedName(node, ancestors)
-    if (isMeant) received.push(node)
-    else names.push({ node, text, place: placeOf(node, ancestors) })
-  })
-  return { names, dynamic, received, paths: pathUses }
+function isNode(value: unknown): value is SyntaxNode {
+  return typeof value === 'object' && value !== null && 'type' in value && 'start' in value
 }
 
-/** A legacy or current name that is a literal of its own. */
-function nameAt(node: SyntaxNode, ancestors: Ancestors): string | undefined {
-  const text = textOf(node)
-  if (text === undefined || isModuleName(node, ancestors) || isPiece(node, ancestors))
-    return undefined
-  if (ancestors.at(-1)?.type === 'TaggedTemplateExpression') return undefined
-  return replacementOf(text) !== undefined || isReplacement(text) ? text : undefined
-}
-
-/** Where a legacy name would collide with its replacement, and its other occurrences. */
-interface Collision {
-  readonly first: SyntaxNode
-  readonly meets: SyntaxNode
-  readonly others: readonly SyntaxNode[]
-}
-
-/** Legacy names whose replacement already exists in the same place. */
-function collisionsOf(names: readonly Occurrence[]): ReadonlyMap<string, Collision> {
-  const collisions = new Map<string, Collision>()
-  const byText = Map.groupBy(names, ({ text }) => text)
-  for (const { node, text, place } of names) {
-    const to = replacementOf(text)
-    if (to === undefined || collisions.has(text)) continue
-    const met = byText
-      .get(to)
-      ?.find(
-        (other) =>
-          place !== undefined &&
-          other.place?.kind === place.kind &&
-          other.place.scope === place.scope,
-      )
-    if (!met) continue
-    const others = (byText.get(text) ?? []).filter((one) => one.node !== node)
-    collisions.set(text, { first: node, meets: met.node, others: others.map((one) => one.node) })
-  }
-  return collisions
-}
-
-interface Meeting {
-  readonly meets: number
-  /** The lines of its other occurrences, also unchanged. */
-  readonly others: readonly number[]
-}
-
-function collisionAdvice(from: string, { meets, others }: Meeting): string {
-  const lines = [...new Set(others)]
-  const left =
-    lines.length > 0
-      ? `; its occurrence${lines.length > 1 ? 's' : ''} in line${lines.length > 1 ? 's' : ''} ${lines.join(', ')} also stay${lines.length > 1 ? '' : 's'} unchanged`
-      : ''
-  return `${replacementOf(from)} exists in line ${meets}, so renaming ${from} would duplicate it: remove one of them, or mark the one to keep with idv-webhooks-ignore${left}`
-}
-
-const receiverAdvice =
-  'this file verifies deliveries itself: after a rename it would miss events that arrive under the legacy name; switch to createReceiver() first, or compare canonicalName(name) of idv-webhooks/protocol'
-
-const receivedAdvice =
-  'beside receivedName, canonicalName or legacyNames the legacy name is right while deliveries arrive under it: keep it until then, and mark it with idv-webhooks-ignore'
-
-/** The text with its edits; ignored lines are unchanged. */
-function createSource(text: string, ignored: Ignored) {
-  const edited = new MagicString(text)
-  const starts = lineStarts(text)
-  const position = (node: SyntaxNode): Position => {
-    const line = lineOf(starts, node.start)
-    return { line, column: node.start - (starts[line - 1] ?? 0) + 1 }
-  }
-  return {
-    output: () => edited.toString(),
-    line: (node: SyntaxNode) => position(node).line,
-    isIgnored: (node: SyntaxNode) => ignored.lines.has(position(node).line),
-    replace(
-      node: SyntaxNode,
-      { from, to }: { readonly from: string; readonly to: string },
-    ): Edit[] {
-      const at = position(node)
-      if (ignored.lines.has(at.line)) return []
-      // Only the text between the quotes.
-      const inside = node.type === 'TemplateElement' ? 0 : 1
-      edited.update(node.start + inside, node.end - inside, to)
-      return [{ ...at, from, to }]
-    },
-    find(node: SyntaxNode, kind: Finding['kind'], suggestion: string): Finding[] {
-      const at = position(node)
-      if (ignored.lines.has(at.line)) return []
-      const snippet = text.slice(node.start, node.end).replaceAll(/\s+/g, ' ')
-      const short = snippet.length > 80 ? `${snippet.slice(0, 79)}…` : snippet
-      return [{ ...at, kind, text: short, suggestion }]
-    },
-  }
-}
-
-/** The line of an offset, from 1: the last that starts at or before it. */
-function lineOf(starts: readonly number[], offset: number): number {
-  let [low, high] = [0, starts.length]
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if ((starts[middle] ?? 0) <= offset) low = middle + 1
-    else high = middle
-  }
-  return low
-}
-
-function lineStarts(text: string): readonly number[] {
-  return [
-    0,
-    ...Array.from(text.matchAll(/\r\n|[\n\r\u2028\u2029]/g), (end) => end.index + end[0].length),
-  ]
+/** The text of a string, or of a template without holes. */
+function textOf(node: SyntaxNode): string | undefined {
+  if (/^StringLiteral(TypeAnnotation)?$/.test(node.type)) return String(node.value)
+  if (node.type !== 'TemplateLiteral' && node.type !== 'TSTemplateLiteralType') return undefined
+  const quasis = node.quasis as readonly { readonly value: { readonly cooked?: string } }[]
+  return quasis.length === 1 ? quasis[0]?.value.cooked : undefined
 }

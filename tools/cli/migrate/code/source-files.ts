@@ -1,91 +1,72 @@
 // The files to migrate: the named ones, and those of folders that git does not ignore.
-import { readdirSync, readFileSync, realpathSync } from 'node:fs'
-import { join, relative, resolve, sep } from 'node:path'
-import ignore, { type Ignore } from 'ignore'
+import { execFileSync } from 'node:child_process'
+import { lstatSync, readdirSync, realpathSync } from 'node:fs'
+import { basename, dirname, join, relative, resolve, sep } from 'node:path'
+import ignore from 'ignore'
 import { CliError } from '../../exit-code.ts'
 import { statOf } from '../../stat-of.ts'
-import { excludeFilesOf, repositoryOf } from './repository.ts'
 
-interface Rules {
-  readonly folder: string
-  readonly rules: Ignore
-}
+/** Generated, large, and without event names. */
+const lockFile = /^(package-lock|npm-shrinkwrap)\.json$|^pnpm-lock\.yaml$|\.lockb?$/
 
-/** The source files of paths, each once, in a stable order. */
+/** The source files of paths, each once, in a stable order; `excluded` has patterns of .gitignore. */
 export function sourceFiles(
   cwd: string,
   paths: readonly string[],
-  isExcluded: (path: string) => boolean = () => false,
+  excluded: readonly string[],
 ): readonly string[] {
+  const rules = ignore().add(excluded.map((one) => one.replace(/^\.\//, '/')))
   const files = paths.flatMap((path) => {
     const full = resolve(cwd, path)
     const found = statOf(full)
     if (!found) throw new CliError('FILE_MISSING', `${path} does not exist: check the path`)
     if (found.isDirectory()) return inFolder(realpathSync(full))
-    // Reading a pipe could last for ever, and no signal would end it.
+    // Reading a pipe could last for ever.
     if (!found.isFile()) throw new CliError('USAGE', `${path} is a pipe or a device, not a file`)
     return [realpathSync(full)]
   })
-  return [...new Set(files)].filter((file) => !isExcluded(file))
+  return [...new Set(files)].filter((file) => {
+    const name = relative(cwd, file).split(sep).join('/')
+    return name.startsWith('../') || !rules.ignores(name)
+  })
 }
 
+/** All files of a folder that git ignores or does not know. */
 function inFolder(folder: string): readonly string[] {
-  const top = repositoryOf(folder) ?? folder
-  const steps = relative(top, folder).split(sep).filter(Boolean)
-  const above = steps.map((_, at) => join(top, ...steps.slice(0, at)))
-  const rules = [
-    ...excludeFilesOf(top).flatMap((file) => rulesIn(top, file)),
-    ...above.flatMap(rulesOf),
-  ]
-  // A folder that git ignores was named on purpose: the rule that ignores it does not apply inside.
-  return walkFolder(
-    folder,
-    rules.filter((one) => one.folder === folder || !isIgnored(`${folder}${sep}`, [one])),
-  )
+  const listed = git(folder, 'ls-files', '-z', '--cached', '--others', '--exclude-standard')
+  const names = listed ? listed.split('\0').filter(Boolean) : readdirSync(folder)
+  return names.sort().flatMap((name) => {
+    const path = join(folder, name)
+    const isSkipped = name.split('/').includes('node_modules') || name === '.git'
+    if (isSkipped || lockFile.test(basename(name))) return []
+    // Links are not followed: their targets are found at their own place.
+    const found = lstatSync(path, { throwIfNoEntry: false })
+    if (found?.isDirectory()) return inFolder(path)
+    return found?.isFile() ? [path] : []
+  })
 }
 
-function walkFolder(folder: string, above: readonly Rules[]): readonly string[] {
-  const rules = [...above, ...rulesOf(folder)]
-  return readdirSync(folder, { withFileTypes: true })
-    .sort((a, b) => (a.name < b.name ? -1 : 1))
-    .flatMap((entry) => {
-      const path = join(folder, entry.name)
-      if (entry.isDirectory()) {
-        const skipped = entry.name === 'node_modules' || entry.name === '.git'
-        return skipped || isIgnored(`${path}${sep}`, rules) ? [] : walkFolder(path, rules)
-      }
-      // Links are not followed: their targets are found at their own place.
-      return entry.isFile() && !lockFile.test(entry.name) && !isIgnored(path, rules) ? [path] : []
-    })
+/** Whether git would show no change of a file, or would mix it with another one. */
+export function hasUncommittedChanges(path: string): boolean {
+  const status = git(dirname(path), 'status', '--porcelain', '--ignored', '--', basename(path))
+  return Boolean(status)
 }
 
-/** Generated, large, and without event names. */
-const lockFile = /^(package-lock|npm-shrinkwrap)\.json$|^pnpm-lock\.yaml$|\.lock$|\.lockb$/
-
-/** The nearest .gitignore with a matching rule decides, as in git. */
-function isIgnored(path: string, rules: readonly Rules[]): boolean {
-  for (const { folder, rules: own } of [...rules].reverse()) {
-    const name = relative(folder, path).split(sep).join('/') + (path.endsWith(sep) ? '/' : '')
-    const { ignored, unignored } = own.test(name)
-    if (ignored || unignored) return ignored
-  }
-  return false
-}
-
-function rulesOf(folder: string): readonly Rules[] {
-  return rulesIn(folder, join(folder, '.gitignore'))
-}
-
-/** Rules beyond it are passed over. */
-const maxRulesBytes = 1024 * 1024
-
-function rulesIn(folder: string, file: string): readonly Rules[] {
-  // Reading a pipe or a device would never end.
-  const found = statOf(file)
-  if (!found?.isFile() || found.size > maxRulesBytes) return []
+/** The answer of git in a folder; undefined if it fails. */
+function git(folder: string, ...args: readonly string[]): string | undefined {
+  // In a hook the environment names another repository.
+  const foreign = Object.keys(process.env).filter((name) => name.startsWith('GIT_'))
+  const unset = Object.fromEntries(foreign.map((name) => [name, undefined]))
   try {
-    return [{ folder, rules: ignore().add(readFileSync(file, 'utf8')) }]
+    // A repository can name a program that watches its files.
+    return execFileSync('git', ['-c', 'core.fsmonitor=false', ...args], {
+      cwd: folder,
+      env: { ...process.env, ...unset },
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+      maxBuffer: Number.POSITIVE_INFINITY,
+    })
   } catch {
-    return []
+    return undefined
   }
 }
