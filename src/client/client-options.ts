@@ -6,17 +6,15 @@ import {
   checkMilliseconds,
   checkOptionNames,
   invalid,
+  shown,
 } from '../foundation/check.ts'
 import { type Clock, systemClock } from '../foundation/clock.ts'
-import { warn } from '../foundation/warn.ts'
-import { checkedBaseUrl, type PathFamily } from './address.ts'
+import { warn, warnIfItThrows } from '../foundation/warn.ts'
 import type { Fetch } from './attempt.ts'
+import type { PathFamily } from './call.ts'
 import { createLimiter, type Limiter } from './limiter.ts'
-import { isLocalHost } from './local-host.ts'
-import { guardedObserver, type ObserveRequests, warnStrangeAnswers } from './observe-requests.ts'
-import type { Sender } from './request.ts'
+import { type ObserveRequests, type Sender, ServiceClock } from './request.ts'
 import { type RequestRetryOptions, retryPolicy } from './retry.ts'
-import { ServiceClock } from './service-clock.ts'
 
 /** Options of `createClient`. */
 export interface ClientOptions {
@@ -98,10 +96,36 @@ export function createSender(options: ClientOptions): Sender {
   }
 }
 
+/** The segment that every base address ends with (section 9). */
+const version = '/v2/api'
+
+/**
+ * Checks a base address and returns it without a trailing slash.
+ *
+ * @throws WebhookError `OPTION_INVALID`
+ */
+function checkedBaseUrl(baseUrl: unknown): string {
+  const example = `the service's address with its version, e.g. https://api.example.com${version}`
+  const refuse = (why: string) => invalid(`baseUrl must be ${example}; ${why}`)
+  if (typeof baseUrl !== 'string') throw refuse(`got ${shown(baseUrl)}`)
+  if (!URL.canParse(baseUrl)) throw refuse('this is not a URL')
+  const url = new URL(baseUrl)
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') throw refuse('use https or http')
+  if (url.username || url.password) throw refuse('remove the user name and password')
+  if (url.search || url.hash) throw refuse('remove the query or fragment')
+  const path = url.pathname.replace(/\/$/, '')
+  if (!path.endsWith(version)) throw refuse(`it must end in ${version}`)
+  return `${url.origin}${path}`
+}
+
+/** Names and addresses of this machine and of private networks (RFC 6761, RFC 6890). */
+const localHost =
+  /^[^.:]*$|\.(localhost|internal|local|test|home\.arpa)$|^(127|10|192\.168|169\.254|172\.(1[6-9]|2\d|3[01]))\.|^\[(::1\]|f[cd]|fe80)/
+
 /** A redirect to https would come too late: the key has gone out with the request. */
 function warnPlainHttp(baseUrl: string): void {
   const { protocol, hostname, host } = new URL(baseUrl)
-  if (protocol === 'https:' || isLocalHost(hostname)) return
+  if (protocol === 'https:' || localHost.test(hostname)) return
   warn(`the client sends the API key unencrypted to ${host}: use https in baseUrl`, 'PLAIN_HTTP')
 }
 
@@ -128,4 +152,23 @@ function limiterOf(option: ClientOptions['limiter'], now: Clock | undefined): Li
   throw invalid(
     'limiter must be created with createLimiter(), a number of requests per minute, or false',
   )
+}
+
+/** The default observer: one process warning for each field that is not as documented. */
+function warnStrangeAnswers(): ObserveRequests {
+  const warned = new Set<string>()
+  return ({ endpoint, strange = [] }) => {
+    const fresh = strange.filter((field) => !warned.has(`${endpoint} ${field}`))
+    if (fresh.length === 0) return
+    for (const field of fresh) warned.add(`${endpoint} ${field}`)
+    warn(
+      `the response of ${endpoint} is not as documented at ${fresh.join(', ')}; it was used anyway (shown once)`,
+      'ANSWER_STRANGE',
+    )
+  }
+}
+
+/** Keeps an observer's own errors away from the call, async ones too. */
+function guardedObserver(observe: ObserveRequests): ObserveRequests {
+  return (seen) => warnIfItThrows("the client's observe", () => observe(seen))
 }

@@ -7,6 +7,7 @@ import {
   type Verification,
 } from '../protocol/resources.ts'
 import { isApiError, MalformedResponseError, OutcomeUnknownError } from './api-error.ts'
+import type { Call } from './call.ts'
 import type { CallOptions } from './call-options.ts'
 import { type ClientOptions, createSender } from './client-options.ts'
 import type {
@@ -14,11 +15,9 @@ import type {
   CreateClientInput,
   CreateVerificationInput,
   VerificationQuery,
-} from './inputs.ts'
+} from './contract.ts'
 import { findClients, findVerifications, type SentCreate } from './look-up.ts'
-import { createPager, type Page, type Pager } from './pager.ts'
-import { pinning } from './pin-date.ts'
-import type { Call } from './prepare-call.ts'
+import { createPager, type Page, type Pager, pinning } from './pager.ts'
 import { request, type Sender } from './request.ts'
 
 /** Sections 4.1 to 4.3. */

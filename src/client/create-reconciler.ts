@@ -154,16 +154,13 @@ function warnFailure(error: unknown): void {
   warn(`a run of reconcile failed: ${what}${more}`, 'RECONCILE_FAILED')
 }
 
-/** Letters of an id in a warning. */
-const longestShown = 100
-
-/** Nobody may look at reports, and a watermark that stays for a month is older than the inbox remembers. */
 function warnUnreadable(): (report: ReconcileReport) => void {
   const once = warnOnce()
-  return ({ unreadable }) => {
-    const [first] = unreadable.records
+  return ({ unreadable: { count, records } }) => {
+    const [first] = records
     if (!first) return
-    const message = `a run of reconcile is not complete, for times or ids cannot be read: of ${first.type} ${printable(first.id).slice(0, longestShown)}, the first of ${unreadable.count}. The watermark stays until they can be; once it is older than the inbox remembers, events are taken again`
+    const shown = `${first.type} ${printable(first.id).slice(0, 100)}`
+    const message = `a run of reconcile is not complete: times or ids of ${count} records cannot be read, the first is ${shown}. The watermark stays until they can be read; once it is older than the inbox remembers, events are taken again`
     once(message, 'RECONCILE_FAILED', 'unreadable')
   }
 }

@@ -1,4 +1,3 @@
-export type { PathFamily } from './address.ts'
 export {
   ApiError,
   BadRequestError,
@@ -20,16 +19,17 @@ export {
   ValidationError,
 } from './api-error.ts'
 export type { Fetch } from './attempt.ts'
+export type { PathFamily } from './call.ts'
 export type { CallOptions } from './call-options.ts'
 export type { ClientOptions } from './client-options.ts'
-export { type ApiClient, type Clients, createClient, type Verifications } from './create-client.ts'
-export { createReconciler, type Reconciler, type ReconcilerOptions } from './create-reconciler.ts'
 export type {
   ClientQuery,
   CreateClientInput,
   CreateVerificationInput,
   VerificationQuery,
-} from './inputs.ts'
+} from './contract.ts'
+export { type ApiClient, type Clients, createClient, type Verifications } from './create-client.ts'
+export { createReconciler, type Reconciler, type ReconcilerOptions } from './create-reconciler.ts'
 export { createLimiter, type Limiter, type LimiterOptions } from './limiter.ts'
 export {
   type EventSubscription,
@@ -42,10 +42,10 @@ export {
   type SubscriptionPair,
   type SubscriptionStep,
 } from './migrate-subscriptions.ts'
-export type { ObserveRequests, RequestObserved } from './observe-requests.ts'
 export type { Page, Pager } from './pager.ts'
 export { reconcile } from './reconcile.ts'
 export type { FeedFailure, ReconcileProgress, ReconcileReport } from './reconcile-report.ts'
 export type { ReconcileOptions, SeenEvents } from './reconcile-run.ts'
+export type { ObserveRequests, RequestObserved } from './request.ts'
 export type { RequestRetryOptions } from './retry.ts'
 export type { Watermark, WatermarkStore } from './watermark.ts'

@@ -14,9 +14,8 @@ export interface Limiter {
   /**
    * Resolves when it is the caller's turn, with a function to call when the request has ended.
    * Rejects with the signal's reason if it is aborted first. After `timeout` milliseconds the request
-   * counts as ended without that call: some hosts drop a request with all that waits for it.
-   * `background` is true for reads that can wait, those of reconcile: they take at most half of the
-   * rate.
+   * counts as ended without that call. Reads in the `background`, those of reconcile, take at most
+   * half of the rate.
    */
   acquire(signal?: AbortSignal, timeout?: number, background?: boolean): Promise<() => void>
   /** Pauses all callers for `ms` milliseconds. */
@@ -38,15 +37,10 @@ const minute = 60_000
 /** Milliseconds by which the end of a request may be reported late. */
 const slack = 1_000
 
-/** A request whose end was not reported; it counts as running before `until`. */
-interface Running {
-  readonly until: number
-  readonly background: boolean
-}
-
-/** A request that ended; it counts for a minute. */
-interface Ended {
-  readonly at: number
+/** A request that counts: from its start until a minute after its end. */
+interface Counted {
+  /** Before its end is reported: the latest time that it can have. */
+  until: number
   readonly background: boolean
 }
 
@@ -63,24 +57,19 @@ export function createLimiter(options: LimiterOptions = {}): Limiter {
   const { perMinute = limits.ratePerMinute, now = createAgeClock() } = options
   checkWholeNumber('perMinute', perMinute)
   checkFunction('now', now, '() => new Date()')
-  return new SlidingWindow(perMinute, neverBackwards(now))
+  return new SlidingWindow(perMinute, () => now().getTime())
 }
 
+/**
+ * Whenever the service counts a request, and whatever its window is, that window never exceeds the
+ * limit.
+ */
 class SlidingWindow implements Limiter {
   readonly #perMinute: number
   readonly #time: () => number
   /** Callers that wait, and whether they wait in the background. */
   readonly #queue = new Map<() => void, boolean>()
-  /**
-   * A request counts from its start until a minute after its end: whenever the service counts it,
-   * and whatever its window is, that window never exceeds the limit.
-   */
-  readonly #ended: Ended[] = []
-  readonly #running = new Set<Running>()
-  /** No running request is overdue before this. */
-  #overdueFrom = never
-  /** How many of those that count are in the background. */
-  #inBackground = 0
+  readonly #counted = new Set<Counted>()
   #pausedUntil = Number.NEGATIVE_INFINITY
   #timer: ReturnType<typeof setTimeout> | undefined
 
@@ -108,11 +97,12 @@ class SlidingWindow implements Limiter {
       }
       const grant = () => {
         signal?.removeEventListener('abort', leave)
-        const running = { until: this.#time() + timeout + slack, background }
-        this.#running.add(running)
-        if (background) this.#inBackground += 1
-        this.#overdueFrom = Math.min(this.#overdueFrom, running.until)
-        resolve(() => this.#release(running))
+        const counted = { until: this.#time() + timeout + slack + minute, background }
+        this.#counted.add(counted)
+        resolve(() => {
+          counted.until = Math.min(counted.until, this.#time() + minute)
+          this.#next()
+        })
       }
       signal?.addEventListener('abort', leave, { once: true })
       this.#queue.set(grant, background)
@@ -120,20 +110,11 @@ class SlidingWindow implements Limiter {
     })
   }
 
-  #release(running: Running): void {
-    if (!this.#running.delete(running)) return
-    this.#ended.push({ at: this.#time(), background: running.background })
-    this.#next()
-  }
-
   /** Grants every turn that is free now, and comes back when the next one will be. */
   #next(): void {
     clearTimeout(this.#timer)
     const at = this.#time()
-    if (at >= this.#overdueFrom) this.#endOverdue(at)
-    while (at - (this.#ended[0]?.at ?? at) >= minute) {
-      if (this.#ended.shift()?.background) this.#inBackground -= 1
-    }
+    for (const one of this.#counted) if (one.until <= at) this.#counted.delete(one)
     for (const [grant, background] of this.#queue) {
       if (at < this.#pausedUntil || this.#isFull()) break
       if (background && this.#isShareFull()) continue
@@ -142,7 +123,7 @@ class SlidingWindow implements Limiter {
     }
     if (this.#queue.size === 0) return
     const free = this.#freeFrom(at)
-    // When running requests take every place, the end of one of them comes back here.
+    // If no counted request has an end, the report of one comes back here.
     if (free === never) return
     const wait = Math.max(1, Math.max(free, this.#pausedUntil) - at)
     this.#timer = setTimeout(() => this.#next(), Math.min(wait, longestTimer))
@@ -152,43 +133,18 @@ class SlidingWindow implements Limiter {
   #freeFrom(at: number): number {
     const isFull = this.#isFull()
     if (!isFull && at < this.#pausedUntil) return at
-    // Where a place is free, only callers in the background wait, for one of their own.
-    const first = this.#ended.find(({ background }) => isFull || background)
-    return Math.min(first?.at ?? never, this.#overdueFrom) + minute
-  }
-
-  /** By comparing times: a host that drops a request drops its timers too. */
-  #endOverdue(at: number): void {
-    this.#overdueFrom = never
-    for (const running of this.#running) {
-      if (running.until > at) {
-        this.#overdueFrom = Math.min(this.#overdueFrom, running.until)
-        continue
-      }
-      this.#running.delete(running)
-      this.#ended.push({ at: running.until, background: running.background })
-    }
-    this.#ended.sort((one, other) => one.at - other.at)
+    // If a place is free, only callers in the background wait, for a place of their half.
+    const held = [...this.#counted].filter(({ background }) => isFull || background)
+    return Math.min(never, ...held.map(({ until }) => until))
   }
 
   #isFull(): boolean {
-    return this.#running.size + this.#ended.length >= this.#perMinute
+    return this.#counted.size >= this.#perMinute
   }
 
-  /** Reads in the background leave the other half to those that somebody waits for. */
+  /** Reads in the background leave the other half to other calls. */
   #isShareFull(): boolean {
-    return this.#inBackground >= Math.max(1, Math.floor(this.#perMinute / 2))
-  }
-}
-
-/** A clock that was set back must not hold requests until it has caught up. */
-function neverBackwards(now: Clock): () => number {
-  let last = Number.NEGATIVE_INFINITY
-  let offset = 0
-  return () => {
-    const at = now().getTime()
-    if (at + offset < last) offset = last - at
-    last = at + offset
-    return last
+    const held = [...this.#counted].filter(({ background }) => background).length
+    return held >= Math.max(1, Math.floor(this.#perMinute / 2))
   }
 }

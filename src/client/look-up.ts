@@ -5,8 +5,8 @@ import { defined } from '../foundation/defined.ts'
 import { parseTime } from '../protocol/json-paths.ts'
 import type { Client, Verification } from '../protocol/resources.ts'
 import { createClientBody, createVerificationBody } from './contract.ts'
-import { falling } from './falling.ts'
 import type { Page } from './pager.ts'
+import { falling } from './pager.ts'
 
 /** How far the service's clock may be from what its responses show, in milliseconds. */
 const slack = 60_000
@@ -101,9 +101,7 @@ function same(one: unknown, given: unknown): boolean {
 }
 
 /** UUIDs and countries compare without case. */
-function lower(code: unknown): unknown {
-  return typeof code === 'string' ? code.toLowerCase() : (code ?? null)
-}
+const lower = (code: unknown) => (typeof code === 'string' ? code.toLowerCase() : (code ?? null))
 
 /** JSON by value: a service may store objects with their keys in another order. */
 function canonical(value: unknown): string {

@@ -1,6 +1,7 @@
 // Reads a list page by page, each record once, until a page says that it is the last. Counts decide
 // nothing: an empty page is not the end, and totals change during the reading.
 import { invalid } from '../foundation/check.ts'
+import { parseTime } from '../protocol/json-paths.ts'
 import type { Pagination } from '../protocol/resources.ts'
 
 /** One page of a list (section 2.5). */
@@ -84,4 +85,82 @@ async function* walk<Item extends { readonly id: string }, Query extends object>
     if (!got.pagination.hasNext) return
   }
   throw endless()
+}
+
+/** Observes whether the times of records never rise, over all pages. */
+export function falling<Item>(timeOf: (item: Item) => string) {
+  let last = Number.POSITIVE_INFINITY
+  let first: number | undefined
+  let holds = true
+  return {
+    holds(items: readonly Item[]): boolean {
+      for (const item of items) {
+        const time = parseTime(timeOf(item))
+        first ??= time
+        if (!(time <= last)) holds = false
+        last = time
+      }
+      return holds
+    },
+    /** Everything that follows is older; records of one time alone prove no order. */
+    isBefore: (time: number) => last < time && first !== undefined && last < first,
+  }
+}
+
+interface Dated {
+  readonly createdAt: string
+}
+
+/** The part of a query that pinning reads and changes. */
+export interface DatedQuery {
+  readonly sort?: string | undefined
+  readonly page?: number | undefined
+  readonly limit?: number | undefined
+  readonly dateTo?: Date | string | undefined
+}
+
+const second = 1000
+/** The times that a query can name: its years have four digits. */
+const first = Date.parse('0000-01-01T00:00:00Z')
+const last = Date.parse('9999-12-31T23:59:59.999Z')
+
+/** The newest time of a page, if falling times prove that the newest come first. */
+function newestOf(items: readonly Dated[]): number | undefined {
+  const order = falling<Dated>(({ createdAt }) => createdAt)
+  const proved = order.holds(items) && order.isBefore(Number.POSITIVE_INFINITY)
+  return proved ? parseTime(items[0]?.createdAt ?? '') : undefined
+}
+
+/**
+ * The query with `dateTo` at the newest record, unless it ends earlier. A service may store times
+ * more precisely than it shows them, so it ends with the next second: a date that is too early
+ * would remove records from the list and shift others past the iteration. A record of a time that no
+ * query can name pins nothing.
+ */
+function pinTo<Query extends DatedQuery>(query: Query, newest: number | undefined): Query {
+  if (newest === undefined) return query
+  const end = (Math.floor(newest / second) + 1) * second
+  if (end < first || end > last) return query
+  const { dateTo } = query
+  if (dateTo !== undefined && +new Date(dateTo) <= end) return query
+  return { ...query, dateTo: new Date(end).toISOString() }
+}
+
+/** How a list of verifications is pinned: by its first page, or by one request for the newest. */
+export function pinning<Query extends DatedQuery, Item extends Dated>(
+  query: Query,
+  read: (query: Query) => Promise<Page<Item>>,
+) {
+  const byCreation = query.sort === undefined || query.sort === 'created_at'
+  // A single record proves no order.
+  if (byCreation && query.limit !== 1) {
+    return { pinAfter: (own: Query, { data }: Page<Item>) => pinTo(own, newestOf(data)) }
+  }
+  return {
+    async pinBefore(own: Query) {
+      // Only the default order has a documented direction (section 4.2).
+      const { data } = await read({ ...own, sort: undefined, page: undefined, limit: undefined })
+      return pinTo(own, newestOf(data))
+    },
+  }
 }

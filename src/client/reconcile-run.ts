@@ -1,6 +1,5 @@
 // The options of a run of reconcile, checked: mistakes are reported before the API is called.
 
-import type { WebhookError } from '../errors.ts'
 import {
   checkFunction,
   checkMilliseconds,
@@ -15,15 +14,14 @@ import type { Keeper } from '../options.ts'
 import type { Outcome } from '../outcome/outcome.ts'
 import type { Entity } from '../protocol/events.ts'
 import type { Receiver } from '../receiver.ts'
-import { timeOf } from './read-time.ts'
 import { type ReconcileProgress, ReconcileTally } from './reconcile-report.ts'
-import type { Lists } from './scan-updates.ts'
+import type { Lists } from './scan.ts'
 import {
-  assumedFor,
   type Bound,
   boundOf,
   type Stream,
   streams,
+  timeOf,
   type Watermark,
   type WatermarkStore,
 } from './watermark.ts'
@@ -31,12 +29,12 @@ import {
 /** The part of an inbox that reconcile uses: whether it has seen an event of an entity. */
 export interface SeenEvents {
   find(query: {
-    readonly name: string
-    readonly entity: Entity
+    readonly name?: string
+    readonly entity?: Entity
     /** Null for entries of no tenant. */
     readonly tenant?: string | null
     readonly limit: number
-  }): Promise<{ readonly entries: readonly object[] }>
+  }): Promise<{ readonly entries: readonly { readonly tenant?: string }[] }>
 }
 
 /** Options of `reconcile`. */
@@ -47,9 +45,8 @@ export interface ReconcileOptions {
   /** The receiver's own inbox by default. */
   readonly inbox?: SeenEvents | undefined
   /**
-   * The tenant whose records the client reads; null for those of none, in an inbox that has tenants.
-   * Required where all secrets of the receiver name one; where they are looked up, where the newest
-   * entries of the inbox do.
+   * The tenant whose records the client reads; null for records of none. Required if all secrets of
+   * the receiver name a tenant, or if secrets are looked up and the newest entry of the inbox has one.
    */
   readonly tenant?: string | null | undefined
   /**
@@ -69,13 +66,6 @@ export interface ReconcileOptions {
   /** Called after every page. */
   readonly onProgress?: ((progress: ReconcileProgress) => void) | undefined
   readonly now?: Clock | undefined
-}
-
-/** The receiver's own inbox, which lists entries of any kind. */
-interface ListedEntries {
-  find(query: { readonly tenant?: null; readonly limit: number }): Promise<{
-    readonly entries: readonly { readonly id: string; readonly tenant?: string }[]
-  }>
 }
 
 /** The part of a receiver that takes events without a delivery. */
@@ -115,13 +105,8 @@ export interface Run {
   readonly looked: Set<string>
   readonly until: number
   readonly began: Date
-  /**
-   * Later changes move no position: whether an expiry was due is asked of our clock, and a position
-   * beyond it would miss those that the clock has yet to reach.
-   */
+  /** Later changes move no position: `now` of the service may be behind. */
   readonly latest: number
-  /** The same of a change that only our clock tells. */
-  readonly latestAssumed: number
 }
 
 /**
@@ -155,52 +140,40 @@ export function prepared(options: ReconcileOptions): Run {
   const until = Math.min(endOf(options), grace > 0 ? began.getTime() - grace : Infinity)
   const tally = new ReconcileTally()
   const latest = Math.min(until, began.getTime())
-  const latestAssumed = latest - assumedFor(pipeline.keeper)
-  const bounds = { until, began, latest, latestAssumed }
+  const bounds = { until, began, latest }
   return { options, pipeline, seen: inbox, isOwn, tally, looked: new Set(), ...bounds }
 }
 
-/** An event that is fed for a tenant that no secret has is another one than its late delivery. */
+/** An event that is fed for a wrong tenant is not recognized when it is delivered later. */
 function assertKnownTenant({ tenant }: ReconcileOptions, { tenants }: Ingester): void {
   if (!tenants || tenant === null) return
   const named = tenants.filter((one) => one !== undefined)
-  if (tenant === undefined && named.length === tenants.length) throw tenantMissing('secrets', named)
-  if (tenant === undefined || named.includes(tenant)) return
-  const have = named.length === 0 ? 'they name none' : `they name ${listed(named)}`
+  if (tenant === undefined) {
+    if (named.length < tenants.length) return
+    throw tenantMissing()
+  }
+  if (named.includes(tenant)) return
+  const have = named.length === 0 ? 'they name none' : `they name ${named.slice(0, 3).join(', ')}`
   throw invalid(
     `reconcile: no secret of this receiver is of the tenant '${tenant}': ${have}.${suggestion(tenant, named)}`,
   )
 }
 
 /**
- * Where secrets are looked up, the newest entries show whether they name tenants. The tenant of an
- * erased one is unknown, but whether it had one is not.
+ * If secrets are looked up, the newest entry shows whether they name tenants.
  *
  * @throws WebhookError `OPTION_INVALID`
  */
 export async function assertTenant({ options, pipeline, seen, isOwn }: Run): Promise<void> {
   if (options.tenant !== undefined || !isOwn || pipeline.tenants) return
-  const inbox = seen as unknown as ListedEntries
-  const { entries } = await inbox.find({ limit: 100 })
-  if (entries.length === 0) return
-  const [last] = (await inbox.find({ tenant: null, limit: 1 })).entries
-  // More may have arrived since the first look: ids are in the order of arrival.
-  if (last && entries.some(({ id }) => id <= last.id)) return
-  throw tenantMissing(
-    'entries',
-    entries.flatMap(({ tenant = [] }) => tenant),
-  )
+  const [newest] = (await seen.find({ limit: 1 })).entries
+  if (newest?.tenant !== undefined) throw tenantMissing()
 }
 
-function tenantMissing(of: 'secrets' | 'entries', tenants: readonly string[]): WebhookError {
-  const whose = of === 'secrets' ? 'secrets of this receiver' : 'entries of this inbox'
-  const which = tenants.length > 0 ? ` (${listed(tenants)})` : ''
-  return invalid(
-    `reconcile: the ${whose} have tenants${which}: pass the tenant whose records the client reads, or null for none`,
+const tenantMissing = () =>
+  invalid(
+    'reconcile: deliveries of this receiver have tenants: pass the tenant whose records the client reads, or null for none',
   )
-}
-
-const listed = (tenants: readonly string[]) => [...new Set(tenants)].slice(0, 3).join(', ')
 
 /**
  * Checks what can be checked before the first run: where it begins, and which inbox it asks.
@@ -218,7 +191,7 @@ function assertSameTenant({ tenant }: Watermark, options: ReconcileOptions): voi
   if (read === asked) return
   const nameOf = (one: string | null) => (one === null ? 'no tenant' : `the tenant '${one}'`)
   throw invalid(
-    `the watermark is from a run for ${nameOf(read)}, but this run is for ${nameOf(asked)}: keep one watermark for each. If the tenant was named only later, begin its first run with since set to that time`,
+    `the watermark is from a run for ${nameOf(read)}, but this run is for ${nameOf(asked)}: keep one watermark for each`,
   )
 }
 

@@ -5,7 +5,6 @@ import { defined } from '../foundation/defined.ts'
 import { warnIfItThrows } from '../foundation/warn.ts'
 import { ownEnvelope } from '../protocol/envelope.ts'
 import { idOf, parseTime } from '../protocol/json-paths.ts'
-import { inBackground } from './call-options.ts'
 import { clientEvents, type DerivedEvent, derivedKey, verificationEvents } from './derive-events.ts'
 import type { ReconcileReport } from './reconcile-report.ts'
 import {
@@ -15,8 +14,8 @@ import {
   type ReconcileOptions,
   type Run,
 } from './reconcile-run.ts'
+import type { Scanned } from './scan.ts'
 import { scan } from './scan.ts'
-import type { Scanned } from './scan-updates.ts'
 import {
   type Bound,
   isAbove,
@@ -74,28 +73,19 @@ async function readStream(
   const { client, signal, onProgress } = run.options
   let newest: number | undefined
   // The handlers of a receiver that shares the client go first.
-  const asking = run.pipeline.fetches ? inBackground({ signal }) : { signal }
+  const asking = { signal, background: run.pipeline.fetches }
   for await (const page of scan(client, stream, { from: bound.from, asking })) {
     run.tally.read(page.of, page.items.length)
     for (const event of eventsOf(run, page, bound)) {
       const changedAt = parseTime(event.changedAt)
       if (changedAt > run.until) continue
-      if (changedAt <= latestOf(run, event)) newest = Math.max(newest ?? changedAt, changedAt)
+      if (changedAt <= run.latest) newest = Math.max(newest ?? changedAt, changedAt)
       if ((await examine(run, event)) === 'stopped') return 'stopped'
     }
     warnIfItThrows("reconcile's onProgress", () => onProgress?.(run.tally.progress(stream)))
     signal?.throwIfAborted()
   }
   return newest
-}
-
-/**
- * Later changes move no position. An expiry that `updatedAt` does not show is due by our clock
- * alone: one that is ahead would take the position to a time that the service has not reached.
- */
-function latestOf(run: Run, { name, changedAt, data }: DerivedEvent): number {
-  const isAssumed = name === 'verification.expired' && changedAt !== data.updatedAt
-  return isAssumed ? run.latestAssumed : run.latest
 }
 
 /** The events of a page that belong to the run. */

@@ -3,7 +3,7 @@
 import { sleep } from '../foundation/abortable.ts'
 import type { Clock } from '../foundation/clock.ts'
 import { defined } from '../foundation/defined.ts'
-import { deepestAnswer, isDeeperText, parseJson } from '../foundation/json.ts'
+import { deepestAnswer, parseJson } from '../foundation/json.ts'
 import {
   type ApiError,
   type EndpointName,
@@ -12,17 +12,44 @@ import {
   type RequestDetails,
   TimeoutError,
 } from './api-error.ts'
-import { type Answered, type Attempted, attempt, type Fetch } from './attempt.ts'
-import { isInBackground } from './call-options.ts'
+import { type Attempted, attempt, type Fetch } from './attempt.ts'
+import { type Call, prepared, type Target } from './call.ts'
 import { endpoints } from './contract.ts'
 import type { Limiter } from './limiter.ts'
 import { faultCode, provesUnsent, showable } from './network-fault.ts'
-import type { ObserveRequests } from './observe-requests.ts'
-import { type Call, prepared, type Target } from './prepare-call.ts'
 import { type Answer, readAnswer } from './read-response.ts'
 import { refusedAnswer } from './refused-answer.ts'
 import { delayBefore, type Failing, type RetryPolicy, readRetryAfter } from './retry.ts'
-import type { ServiceClock } from './service-clock.ts'
+
+/** One attempt of one call; safe to log. */
+export interface RequestObserved extends RequestDetails {
+  readonly type: 'request'
+  readonly at: Date
+  readonly ok: boolean
+  /** The duration of the attempt in milliseconds. */
+  readonly ms: number
+  readonly status?: number
+  readonly code?: string
+  /** Milliseconds until the retry. */
+  readonly retryIn?: number
+  /** Response fields that are not as documented; the response was used anyway. */
+  readonly strange?: readonly string[]
+}
+
+/** The `observe` option of a client. */
+export type ObserveRequests = (seen: RequestObserved) => void
+
+/** How far the service's clock is behind ours, by the `Date` of its responses. */
+export class ServiceClock {
+  /** Milliseconds, 0 if it is ahead of ours; undefined before the first response with a `Date`. */
+  behind: number | undefined
+
+  /** Learns from a response that was complete at a time of ours. */
+  learn(headers: Headers, at: Date): void {
+    const date = Date.parse(headers.get('date') ?? '')
+    if (!Number.isNaN(date)) this.behind = Math.max(0, at.getTime() - date)
+  }
+}
 
 /** Shared by all calls of a client. */
 export interface Sender extends Target {
@@ -71,8 +98,7 @@ export async function request<Name extends EndpointName>(
 ): Promise<Called<Answer<Name>>> {
   const { method } = endpoints[call.endpoint]
   const { path, url, init, body } = prepared(sender, call)
-  const { signal, timeout = sender.timeout } = call.options ?? {}
-  const background = isInBackground(call.options)
+  const { signal, timeout = sender.timeout, background } = call.options ?? {}
   for (let attempts = 1; ; attempts++) {
     const info: RequestDetails = { endpoint: call.endpoint, method, path, attempts }
     const leave = await sender.limiter?.acquire(signal, timeout, background)
@@ -141,8 +167,8 @@ function understandAnswer(
   const { status, headers, text } = answer
   if (status >= 200 && status < 300) {
     const parsed = text === undefined ? undefined : parseJson(text, deepestAnswer)
-    if (text === undefined || !parsed) return unreadable(info, { text, headers })
-    const reading = readAnswer(info.endpoint, parsed.value, text.length)
+    if (!parsed) return unreadable(info, headers)
+    const reading = readAnswer(info.endpoint, parsed.value)
     return reading.ok ? reading : malformed(info, reading.why, 'never')
   }
   const retryAfter = readRetryAfter(headers, sender.now())
@@ -157,13 +183,10 @@ function understandAnswer(
   return failure(error, { repeat: 'never', unclear: false })
 }
 
-function unreadable(info: RequestDetails, { text, headers }: Pick<Answered, 'text' | 'headers'>) {
-  if (text !== undefined && isDeeperText(text, deepestAnswer)) {
-    return malformed(info, `the response is nested deeper than ${deepestAnswer} levels`, 'never')
-  }
-  // Truncated on its way, if it is declared as JSON; otherwise it would be the same next time.
-  const cut = /json/i.test(headers.get('content-type') ?? '')
-  return malformed(info, 'the response is not JSON', cut ? 'reads' : 'never')
+/** Truncated on its way, if it is declared as JSON; otherwise it would be the same next time. */
+function unreadable(info: RequestDetails, headers: Headers): Understood {
+  const isCut = /json/i.test(headers.get('content-type') ?? '')
+  return malformed(info, 'the response is not JSON', isCut ? 'reads' : 'never')
 }
 
 function malformed(

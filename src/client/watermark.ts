@@ -4,7 +4,6 @@ import { invalid, shown } from '../foundation/check.ts'
 import { defined } from '../foundation/defined.ts'
 import type { Keeper } from '../options.ts'
 import { parseTime } from '../protocol/json-paths.ts'
-import { timeOf } from './read-time.ts'
 
 /** The streams that are read in turn, each with its own position. */
 export const streams = ['verifications', 'clients', 'deletions'] as const
@@ -52,27 +51,12 @@ const looked = 7 * 24 * hour
 /** How far the service's clock may lead ours. */
 const ahead = hour
 
-/**
- * How long ago, in milliseconds, an event may have been for the inbox to know of it still: what it has
- * forgotten it would take again. The service's clock may differ from ours. A week where it does not say.
- */
+/** How far back (ms) the inbox can recognise an event; older ones would be stored again. */
 export async function rememberedBy(keeper: Keeper | undefined, now: Date): Promise<number> {
   const since = await keeper?.remembersSince?.()
   const known = since ? now.getTime() - since.getTime() - ahead : Number.POSITIVE_INFINITY
-  return Math.min(keptBy(keeper), known)
-}
-
-function keptBy(keeper: Keeper | undefined): number {
   const days = keeper?.capabilities?.dedupeDays
-  return days === undefined ? looked : days * 24 * hour - ahead
-}
-
-/**
- * For how many milliseconds an assumed change moves no position: a clock that is ahead by less takes
- * it to no time that the service has not reached. The inbox still knows the event when it does move.
- */
-export function assumedFor(keeper: Keeper | undefined): number {
-  return Math.min(24 * hour, Math.max(0, keptBy(keeper) / 2))
+  return Math.min(days === undefined ? looked : days * 24 * hour - ahead, known)
 }
 
 /**
@@ -152,4 +136,22 @@ export function nextPosition(
   const at = new Date(Math.max(newest ?? reached, reached)).toISOString()
   const since = before ? before.since : new Date(bound.from).toISOString()
   return defined({ at, seen: now.toISOString(), since })
+}
+
+/** A date alone is UTC; a time of day needs its zone. */
+const iso = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d))?$/i
+
+/**
+ * Milliseconds since the epoch.
+ *
+ * @throws WebhookError `OPTION_INVALID`
+ */
+export function timeOf(value: unknown, what: string): number {
+  if (value instanceof Date || (typeof value === 'string' && iso.test(value))) {
+    const time = new Date(value).getTime()
+    if (Number.isFinite(time)) return time
+  }
+  throw invalid(
+    `${what} must be a Date or ISO 8601 with a zone, e.g. 2026-03-01T10:00:00Z, got ${shown(value)}`,
+  )
 }

@@ -767,14 +767,6 @@ describe('deeply nested responses', () => {
     })
     expect((await client(baseUrl).clients.list()).data).toMatchObject([{ id: 'c1' }])
   })
-
-  test('a response nested beyond the limit is refused as such, without a retry', async () => {
-    const { baseUrl, seen } = await script({ status: 200, body: nested(5000) })
-    const error = await failure(client(baseUrl).clients.get('c1'))
-    expect(error).toMatchObject({ name: 'MalformedResponseError', code: 'RESPONSE_MALFORMED' })
-    expect((error as Error).message).toContain('nested deeper than 500 levels')
-    expect(seen).toHaveLength(1)
-  })
 })
 
 test('an observer that fails, at once or later, is warned of once and does not affect calls', async () => {
@@ -823,37 +815,13 @@ test('a response that is not quite as documented is used, and reported', async (
   }
 })
 
-test('a response of many megabytes is refused, and one of a megabyte is used without a list of its oddities', async () => {
-  const record = (bytes: number) =>
-    JSON.stringify({ id: 'v1', requirements: Array(bytes / 2).fill(1) })
-  const seen: RequestObserved[] = []
-  const observe = (one: RequestObserved) => seen.push(one)
-  const dense = await script({ status: 200, body: record(500_000) })
-  expect((await client(dense.baseUrl).verifications.get('v1')).requirements).toHaveLength(250_000)
-  const long = await script({ status: 200, body: record(2 ** 20) })
-  const read = await client(long.baseUrl, { observe }).verifications.get('v1')
-  expect(read.requirements).toHaveLength(2 ** 19)
-  expect(seen[0]).toMatchObject({ ok: true })
-  expect(seen[0]).not.toHaveProperty('strange')
-  const longer = await script({ status: 200, body: record(2 ** 24) })
-  expect(await failure(client(longer.baseUrl).verifications.get('v1'))).toMatchObject({
+test('a response of many megabytes is refused', async () => {
+  const body = JSON.stringify({ id: 'v1', requirements: Array(2 ** 23).fill(1) })
+  const { baseUrl } = await script({ status: 200, body })
+  expect(await failure(client(baseUrl).verifications.get('v1'))).toMatchObject({
     code: 'RESPONSE_MALFORMED',
     message: expect.stringContaining('too large'),
   })
-})
-
-test('of a page with more records than any has, the first hundred are checked', async () => {
-  const data = Array.from({ length: 300 }, (_, at) => ({
-    id: `v${at}`,
-    type: at < 200 ? 'idv' : 7,
-  }))
-  const { pagination } = JSON.parse(page)
-  const { baseUrl } = await script({ status: 200, body: JSON.stringify({ data, pagination }) })
-  const seen: RequestObserved[] = []
-  const api = client(baseUrl, { observe: (one) => seen.push(one) })
-  expect((await api.verifications.list()).data).toHaveLength(300)
-  expect(seen[0]?.strange).toContain('data.*.orgId')
-  expect(seen[0]?.strange).not.toContain('data.*.type')
 })
 
 test('the code of an error response is a word, or that of its status', async () => {

