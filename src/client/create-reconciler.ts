@@ -7,9 +7,8 @@ import { systemClock } from '../foundation/clock.ts'
 import { warn, warnIfItThrows, warnOnce } from '../foundation/warn.ts'
 import { describeError, printable } from '../observe/observe.ts'
 import { isApiError } from './api-error.ts'
-import { reconcile } from './reconcile.ts'
+import { checkReconcile, type ReconcileOptions, reconcile } from './reconcile.ts'
 import type { ReconcileReport } from './reconcile-report.ts'
-import { checkReconcile, type ReconcileOptions } from './reconcile-run.ts'
 import type { Watermark, WatermarkStore } from './watermark.ts'
 
 /** How far the first run looks back, in milliseconds. */

@@ -71,39 +71,29 @@ export interface ReconcileReport {
   readonly unseen: readonly string[]
 }
 
-const mostListed = 100
+const maxListed = 100
 
 /** Counts a run. */
 export class ReconcileTally {
-  readonly #read = { verifications: 0, clients: 0 }
-  readonly #events = { derived: 0, present: 0, missing: 0, fed: 0, arrived: 0, failed: 0 }
+  readonly read = { verifications: 0, clients: 0 }
+  readonly events = { derived: 0, present: 0, missing: 0, fed: 0, arrived: 0, failed: 0 }
   readonly #byName: { [Name in EventName]?: number } = {}
   readonly #failures: FeedFailure[] = []
   readonly #unreadable = new Map<string, Entity>()
-  #times: readonly [oldest: string, newest: string] | undefined
-
-  read(of: 'verification' | 'client', count: number): void {
-    this.#read[`${of}s`] += count
-  }
-
-  count(what: 'derived' | 'present' | 'fed' | 'arrived'): void {
-    this.#events[what] += 1
-  }
+  #oldest: string | undefined
+  #newest: string | undefined
 
   missing({ name, occurredAt }: DerivedEvent): void {
-    this.#events.missing += 1
+    this.events.missing += 1
     this.#byName[name] = (this.#byName[name] ?? 0) + 1
-    const [oldest, newest] = this.#times ?? [occurredAt, occurredAt]
     const at = parseTime(occurredAt)
-    this.#times = [
-      at < parseTime(oldest) ? occurredAt : oldest,
-      at > parseTime(newest) ? occurredAt : newest,
-    ]
+    if (!(at >= parseTime(this.#oldest ?? ''))) this.#oldest = occurredAt
+    if (!(at <= parseTime(this.#newest ?? ''))) this.#newest = occurredAt
   }
 
   failed({ name, entity }: DerivedEvent, code: OutcomeCode): void {
-    this.#events.failed += 1
-    if (this.#failures.length < mostListed) this.#failures.push({ name, id: entity.id, code })
+    this.events.failed += 1
+    if (this.#failures.length < maxListed) this.#failures.push({ name, id: entity.id, code })
   }
 
   unreadable(record: Entity): void {
@@ -111,31 +101,26 @@ export class ReconcileTally {
   }
 
   progress(stream: Stream): ReconcileProgress {
-    const { derived: events, missing, fed } = this.#events
-    const { verifications, clients } = this.#read
-    return { stream, read: verifications + clients, events, missing, fed }
+    const { derived: events, missing, fed } = this.events
+    return { stream, read: this.read.verifications + this.read.clients, events, missing, fed }
   }
 
   /** `watermark` is where the run ended, or undefined if it stopped before its end. */
   report(dryRun: boolean, watermark: Watermark | undefined): ReconcileReport {
-    const { derived, missing, failed } = this.#events
-    const [oldest, newest] = this.#times ?? []
+    const { derived, missing, failed } = this.events
     const count = this.#unreadable.size
-    const whole = watermark !== undefined && failed === 0 && count === 0
-    const complete = whole && (missing === 0 || !dryRun)
+    const isWhole = watermark !== undefined && failed === 0 && count === 0
+    const complete = isWhole && (missing === 0 || !dryRun)
+    const [oldest, newest] = [this.#oldest, this.#newest]
+    const share = missing / (derived || 1)
     return defined({
       dryRun,
       complete,
-      read: { ...this.#read },
-      events: { ...this.#events },
-      unreadable: { count, records: [...this.#unreadable.values()].slice(0, mostListed) },
-      gap: defined({
-        byName: { ...this.#byName },
-        share: missing / (derived || 1),
-        oldest,
-        newest,
-      }),
-      failures: [...this.#failures],
+      read: this.read,
+      events: this.events,
+      unreadable: { count, records: [...this.#unreadable.values()].slice(0, maxListed) },
+      gap: defined({ byName: this.#byName, share, oldest, newest }),
+      failures: this.#failures,
       watermark: complete ? watermark : undefined,
       unseen,
     })

@@ -1,30 +1,103 @@
 // Finds the events that must have happened and never arrived, and puts them through the receiver's
 // own pipeline: kept, retried and handled like any other, once.
-
-import { defined } from '../foundation/defined.ts'
-import { warnIfItThrows } from '../foundation/warn.ts'
-import { ownEnvelope } from '../protocol/envelope.ts'
-import { idOf, parseTime } from '../protocol/json-paths.ts'
-import { clientEvents, type DerivedEvent, derivedKey, verificationEvents } from './derive-events.ts'
-import type { ReconcileReport } from './reconcile-report.ts'
 import {
-  assertTenant,
-  boundsOf,
-  prepared,
-  type ReconcileOptions,
-  type Run,
-} from './reconcile-run.ts'
-import type { Scanned } from './scan.ts'
-import { scan } from './scan.ts'
+  checkFunction,
+  checkMilliseconds,
+  checkOptionNames,
+  insideOf,
+  invalid,
+  shown,
+  suggestion,
+} from '../foundation/check.ts'
+import { type Clock, systemClock } from '../foundation/clock.ts'
+import { warnIfItThrows } from '../foundation/warn.ts'
+import type { Keeper } from '../options.ts'
+import type { Outcome } from '../outcome/outcome.ts'
+import { ownEnvelope } from '../protocol/envelope.ts'
+import type { Entity } from '../protocol/events.ts'
+import { idOf, parseTime } from '../protocol/json-paths.ts'
+import type { Receiver } from '../receiver.ts'
+import { clientEvents, type DerivedEvent, derivedKey, verificationEvents } from './derive-events.ts'
+import { type ReconcileProgress, type ReconcileReport, ReconcileTally } from './reconcile-report.ts'
+import { type Lists, type Scanned, scan } from './scan.ts'
 import {
   type Bound,
+  boundOf,
   isAbove,
   isWithin,
   nextPosition,
   type Position,
   rememberedBy,
   type Stream,
+  streams,
+  timeOf,
+  type Watermark,
+  type WatermarkStore,
 } from './watermark.ts'
+
+/** Options of `reconcile`. */
+export interface ReconcileOptions {
+  readonly client: Lists
+  /** A receiver with an inbox, which knows what has arrived. */
+  readonly receiver: Pick<Receiver, 'receive'>
+  /**
+   * The tenant whose records the client reads; null for records of none. Required if all secrets of
+   * the receiver name a tenant, or if secrets are looked up and the newest entry of the inbox has one.
+   */
+  readonly tenant?: string | null | undefined
+  /**
+   * Where to begin: a time, or the watermark of an earlier report. It should lie within the
+   * inbox's dedupe window (30 days by default): older events may be taken again.
+   */
+  readonly since?: Date | string | Watermark | undefined
+  /** Ignores later changes. */
+  readonly until?: Date | string | undefined
+  /** Milliseconds before now to ignore, for deliveries still on their way. None by default. */
+  readonly grace?: number | undefined
+  /** Begins where the last complete run ended, else at `since`, and stores where this one ends. */
+  readonly watermark?: WatermarkStore | undefined
+  /** Counts missing events without feeding them. */
+  readonly dryRun?: boolean | undefined
+  readonly signal?: AbortSignal | undefined
+  /** Called after every page. */
+  readonly onProgress?: ((progress: ReconcileProgress) => void) | undefined
+  readonly now?: Clock | undefined
+}
+
+/** The receiver's inbox, which knows whether it has an event of an entity. */
+interface KnownEvents extends Keeper {
+  find(query: {
+    readonly name?: string
+    readonly entity?: Entity
+    /** Null for entries of no tenant. */
+    readonly tenant?: string | null
+    readonly limit: number
+  }): Promise<{ readonly entries: readonly { readonly tenant?: string }[] }>
+}
+
+/** The part of a receiver that takes events without a delivery. */
+interface Ingester {
+  readonly keeper: Keeper | undefined
+  /** Whether its handlers can read through a client. */
+  readonly fetches: boolean
+  /** The tenants of its secrets, undefined for one without; undefined where they are looked up. */
+  readonly tenants: readonly (string | undefined)[] | undefined
+  ingest(body: Uint8Array, tenant?: string): Promise<Outcome>
+}
+
+const names: readonly (keyof ReconcileOptions)[] = [
+  'client',
+  'receiver',
+  'tenant',
+  'since',
+  'until',
+  'grace',
+  'watermark',
+  'dryRun',
+  'signal',
+  'onProgress',
+  'now',
+]
 
 /**
  * Compares what the API shows with what the inbox has, and feeds what is missing with
@@ -47,12 +120,12 @@ export async function reconcile(options: ReconcileOptions): Promise<ReconcileRep
   for (const [stream, bound] of boundsOf(run, before, remembered)) {
     const newest = await readStream(run, stream, bound)
     if (newest === 'stopped') return run.tally.report(dryRun, undefined)
-    const { began: now, until } = run
+    const position = positionIn(before, stream)
     reached[stream] = nextPosition(newest, {
       bound,
-      before: positionIn(before, stream),
-      now,
-      until,
+      before: position,
+      now: run.began,
+      until: run.until,
     })
   }
   const report = run.tally.report(dryRun, reached)
@@ -75,7 +148,7 @@ async function readStream(
   // The handlers of a receiver that shares the client go first.
   const asking = { signal, background: run.pipeline.fetches }
   for await (const page of scan(client, stream, { from: bound.from, asking })) {
-    run.tally.read(page.of, page.items.length)
+    run.tally.read[`${page.of}s`] += page.items.length
     for (const event of eventsOf(run, page, bound)) {
       const changedAt = parseTime(event.changedAt)
       if (changedAt > run.until) continue
@@ -115,17 +188,17 @@ function eventsOf({ began, tally }: Run, page: Scanned, bound: Bound): DerivedEv
 }
 
 async function examine(run: Run, event: DerivedEvent): Promise<'stopped' | undefined> {
-  const { seen, tally, looked, options } = run
+  const { inbox, tally, looked, options } = run
   const key = derivedKey(event)
   if (looked.has(key)) return undefined
   looked.add(key)
-  tally.count('derived')
+  tally.events.derived += 1
   const { name, entity } = event
   // What is fed without a tenant is of none, whatever the other senders of the inbox have.
-  const { tenant = run.isOwn ? null : undefined } = options
-  const { entries } = await seen.find({ name, entity, ...defined({ tenant }), limit: 1 })
+  const { tenant = null } = options
+  const { entries } = await inbox.find({ name, entity, tenant, limit: 1 })
   if (entries.length > 0) {
-    tally.count('present')
+    tally.events.present += 1
     return undefined
   }
   tally.missing(event)
@@ -143,12 +216,129 @@ async function feed(
   const envelope = ownEnvelope({ id, name, occurredAt, data })
   const body = new TextEncoder().encode(JSON.stringify(envelope))
   const outcome = await pipeline.ingest(body, options.tenant ?? undefined)
-  if (outcome.kind === 'accepted') tally.count('fed')
-  else if (outcome.kind === 'duplicate') tally.count('arrived')
+  if (outcome.kind === 'accepted') tally.events.fed += 1
+  else if (outcome.kind === 'duplicate') tally.events.arrived += 1
   else if (outcome.kind === 'failed') {
     tally.failed(event, outcome.code)
     // The store or the receiver is shutting down: the rest would fail the same way.
     return 'stopped'
   } else if (outcome.kind === 'rejected') tally.failed(event, outcome.code)
   return undefined
+}
+
+/** A run in progress. */
+interface Run {
+  readonly options: ReconcileOptions
+  readonly pipeline: Ingester
+  readonly inbox: KnownEvents
+  readonly tally: ReconcileTally
+  /** Keys that were examined: a record can come twice. */
+  readonly looked: Set<string>
+  readonly until: number
+  readonly began: Date
+  /** Later changes move no position: `now` of the service may be behind. */
+  readonly latest: number
+}
+
+/** Checks the options of a run that begins. */
+function prepared(options: ReconcileOptions): Run {
+  checkOptionNames('reconcile', options, names)
+  const { verifications, clients } = (options.client ?? {}) as Partial<Lists>
+  if (typeof verifications?.iterate !== 'function' || typeof clients?.iterate !== 'function') {
+    throw invalid('client must be created with createClient()')
+  }
+  const pipeline = insideOf<Ingester>(options.receiver)
+  if (!pipeline) {
+    throw invalid(`receiver must be created with createReceiver(), got ${shown(options.receiver)}`)
+  }
+  const { keeper: inbox } = pipeline
+  if (!isKnownEvents(inbox)) {
+    throw invalid(
+      'reconcile needs a receiver with an inbox, which knows what has arrived: createReceiver({ secret, inbox: createInbox({ store }) })',
+      'INBOX_INVALID',
+    )
+  }
+  assertKnownTenant(options, pipeline)
+  const { grace = 0, now = systemClock } = options
+  checkMilliseconds('grace', grace, 0)
+  checkFunction('onProgress', options.onProgress, '(progress) => log.info(progress)')
+  const began = now()
+  const until = Math.min(endOf(options), grace > 0 ? began.getTime() - grace : Infinity)
+  const latest = Math.min(until, began.getTime())
+  const tally = new ReconcileTally()
+  return { options, pipeline, inbox, tally, looked: new Set(), until, began, latest }
+}
+
+/** An event that is fed for a wrong tenant is not recognized when it is delivered later. */
+function assertKnownTenant({ tenant }: ReconcileOptions, { tenants }: Ingester): void {
+  if (!tenants || tenant === null) return
+  const named = tenants.filter((one) => one !== undefined)
+  if (tenant === undefined) {
+    if (named.length < tenants.length) return
+    throw tenantMissing()
+  }
+  if (named.includes(tenant)) return
+  const have = named.length === 0 ? 'they name none' : `they name ${named.slice(0, 3).join(', ')}`
+  throw invalid(
+    `reconcile: no secret of this receiver is of the tenant '${tenant}': ${have}.${suggestion(tenant, named)}`,
+  )
+}
+
+/** If secrets are looked up, the newest entry shows whether they name tenants. */
+async function assertTenant({ options, pipeline, inbox }: Run): Promise<void> {
+  if (options.tenant !== undefined || pipeline.tenants) return
+  const [newest] = (await inbox.find({ limit: 1 })).entries
+  if (newest?.tenant !== undefined) throw tenantMissing()
+}
+
+const tenantMissing = () =>
+  invalid(
+    'reconcile: deliveries of this receiver have tenants: pass the tenant whose records the client reads, or null for none',
+  )
+
+/**
+ * Checks what can be checked before the first run: where it begins, and which inbox it asks.
+ *
+ * @throws WebhookError `INBOX_INVALID`, `OPTION_INVALID`
+ */
+export function checkReconcile(options: ReconcileOptions): void {
+  const run = prepared(options)
+  if (options.since !== undefined) boundsOf(run, options.since)
+}
+
+/** The records of another tenant count as read by its own runs alone. */
+function assertSameTenant({ tenant }: Watermark, options: ReconcileOptions): void {
+  const [read, asked] = [tenant ?? null, options.tenant ?? null]
+  if (read === asked) return
+  const nameOf = (one: string | null) => (one === null ? 'no tenant' : `the tenant '${one}'`)
+  throw invalid(
+    `the watermark is from a run for ${nameOf(read)}, but this run is for ${nameOf(asked)}: keep one watermark for each`,
+  )
+}
+
+/** The bounds of the streams, for an inbox that remembers so many milliseconds. */
+function boundsOf(
+  { began, options }: Run,
+  since: ReconcileOptions['since'] | null,
+  remembered = 0,
+): (readonly [Stream, Bound])[] {
+  if (since === undefined || since === null) {
+    throw invalid('reconcile needs since: a time or a watermark')
+  }
+  const known = { now: began, remembered }
+  const bounds = streams.map((stream) => [stream, boundOf(since, stream, known)] as const)
+  const isTime = typeof since === 'string' || since instanceof Date
+  if (!isTime) assertSameTenant(since, options)
+  if (isTime && bounds.some(([, { from }]) => from > endOf(options))) {
+    throw invalid('since must not be later than until')
+  }
+  return bounds
+}
+
+function endOf({ until }: ReconcileOptions): number {
+  return until === undefined ? Number.POSITIVE_INFINITY : timeOf(until, 'until')
+}
+
+function isKnownEvents(inbox: Keeper | undefined): inbox is KnownEvents {
+  return inbox !== undefined && 'find' in inbox && typeof inbox.find === 'function'
 }

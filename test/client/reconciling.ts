@@ -5,7 +5,7 @@ import { toFetch } from 'idv-webhooks/fetch'
 import { createInbox, type InboxStore, memoryStore } from 'idv-webhooks/inbox'
 import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
 import { expect, onTestFinished } from 'vitest'
-import { type ApiClient, reconcile, type SeenEvents } from '../../src/client/index.ts'
+import { type ApiClient, reconcile } from '../../src/client/index.ts'
 import type { Sandbox } from '../../tools/sandbox/sandbox.ts'
 import { temporaryFile } from '../inbox/temporary.ts'
 import { clientOf, openSandbox, start, strike } from './service.ts'
@@ -14,8 +14,6 @@ export const input = { type: 'kyc', requirements: ['consent'] } as const
 export const secret = 'a-secret-of-the-tests'
 /** Secrets of which a run cannot know the tenants. */
 export const lookedUp = () => secret
-
-export type SeenQuery = Parameters<SeenEvents['find']>[0]
 
 export interface Setup {
   readonly sandbox: Sandbox
