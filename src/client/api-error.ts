@@ -2,11 +2,23 @@
 // None ever holds the API key, a query or a body.
 import { defined } from '../foundation/defined.ts'
 import type { Client, Verification } from '../protocol/resources.ts'
-import type { CallOptions } from './call-options.ts'
 import type { endpoints } from './contract.ts'
 
 /** The name of an endpoint in the contract's table. */
 export type EndpointName = keyof typeof endpoints
+
+/** The options of every call, including the lookup after an unknown outcome. */
+export interface CallOptions {
+  /**
+   * Ends the call and its waits with the signal's reason. A create call that was already sent
+   * ends in `OutcomeUnknownError`, with the reason as its cause.
+   */
+  readonly signal?: AbortSignal | undefined
+  /** Milliseconds for each attempt; the client's `timeout` by default. */
+  readonly timeout?: number | undefined
+  /** Leaves half of the limiter's rate to other calls; for reads that can wait. */
+  readonly background?: boolean | undefined
+}
 
 /** Identifies the call in your code; never a query, a body or the key. */
 export interface RequestDetails {

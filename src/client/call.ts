@@ -2,13 +2,13 @@
 // the schemas that the service's own responses follow, as the service's 422 would report it.
 import { checkOptionNames, suggestion } from '../foundation/check.ts'
 import { defined } from '../foundation/defined.ts'
+import type { CallOptions } from './api-error.ts'
 import {
   type EndpointName,
   type FieldError,
   type RequestDetails,
   ValidationError,
 } from './api-error.ts'
-import type { CallOptions } from './call-options.ts'
 import { endpoints } from './contract.ts'
 
 /** Section 9: the deprecated paths stay until interface release 2.19.0 at least. */

@@ -6,9 +6,9 @@ import {
   limits,
   type Verification,
 } from '../protocol/resources.ts'
+import type { CallOptions } from './api-error.ts'
 import { isApiError, MalformedResponseError, OutcomeUnknownError } from './api-error.ts'
 import type { Call } from './call.ts'
-import type { CallOptions } from './call-options.ts'
 import { type ClientOptions, createSender } from './client-options.ts'
 import type {
   ClientQuery,

@@ -1,3 +1,4 @@
+export type { CallOptions } from './api-error.ts'
 export {
   ApiError,
   BadRequestError,
@@ -20,7 +21,6 @@ export {
 } from './api-error.ts'
 export type { Fetch } from './attempt.ts'
 export type { PathFamily } from './call.ts'
-export type { CallOptions } from './call-options.ts'
 export type { ClientOptions } from './client-options.ts'
 export type {
   ClientQuery,

@@ -59,7 +59,7 @@ export interface MigrateSubscriptionsOptions {
   readonly signal?: AbortSignal | undefined
 }
 
-/** What replaces one subscription. */
+/** The plan for one subscription. */
 export interface PlannedSubscription {
   readonly subscription: EventSubscription
   /**
@@ -130,7 +130,7 @@ function checked(api: SubscriptionApi, options: MigrateSubscriptionsOptions) {
   checkChoice('action', options.action, ['plan', 'apply', 'rollback'])
   for (const name of ['list', 'create', 'remove'] as const) {
     if (typeof api?.[name] === 'function') continue
-    throw invalid(`migrateSubscriptions needs { list, create, remove }: ${name} is no function`)
+    throw invalid(`migrateSubscriptions needs { list, create, remove }: pass a function ${name}`)
   }
   checkFunction('hasDelivered', options.hasDelivered, '(id) => deliveredIds.has(id)')
   checkFunction('isSettled', options.isSettled, '(id) => !pendingIds.has(id)')

@@ -3,7 +3,7 @@
 // page that was already read, so the front is read again.
 import { parseTime } from '../protocol/json-paths.ts'
 import { type Client, limits, type Verification } from '../protocol/resources.ts'
-import type { CallOptions } from './call-options.ts'
+import type { CallOptions } from './api-error.ts'
 import type { ApiClient } from './create-client.ts'
 import { falling, type Page } from './pager.ts'
 import type { Stream } from './watermark.ts'

@@ -87,7 +87,7 @@ export function changeJson(text: string, { outside, string }: JsonChange): strin
 }
 
 /** The index after the string that begins at `open`; that of the text's end where nothing closes it. */
-export function endOfString(text: string, open: number): number {
+function endOfString(text: string, open: number): number {
   for (let quote = open; ; ) {
     quote = text.indexOf('"', quote + 1)
     if (quote < 0) return text.length

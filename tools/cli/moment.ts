@@ -3,7 +3,7 @@ import { InvalidArgumentError } from 'commander'
 import type { Clock } from '../../src/index.ts'
 
 const minute = 60_000
-export const day = 24 * 60 * minute
+const day = 24 * 60 * minute
 const units: Readonly<Record<string, number>> = { m: minute, h: 60 * minute, d: day }
 
 /** A date is UTC; a time of day needs its zone, or each machine would read another time. */

@@ -6,17 +6,9 @@ import { createInterface } from 'node:readline'
 import type { Inbox } from '../../../src/inbox/index.ts'
 import { canonicalName } from '../../../src/protocol/index.ts'
 import { CliError } from '../exit-code.ts'
+import type { LegacyArrivals, Verdict } from '../records/migrating.ts'
 import type { Session } from '../session.ts'
 import { statOf } from '../stat-of.ts'
-
-/** The arrivals of one legacy name with one secret; each subscription has its own. */
-export interface LegacyArrivals {
-  readonly receivedName: string
-  readonly name: string
-  readonly secretId?: string
-  readonly arrivals: number
-  readonly lastSeen: Date
-}
 
 /** The arrivals of one source, counted in any order. */
 export class ArrivalCount {
@@ -65,8 +57,8 @@ export async function inboxArrivals({ out, signal }: Session, inbox: Inbox): Pro
     const page = await inbox.find({ limit: 500, ...(cursor && { cursor }) })
     for (const { id, receivedAt, receivedName, erased, source } of page.entries) {
       if (source === 'reconcile') continue
-      const isWanted = receivedName !== undefined && isLegacy(receivedName) && !erased
-      const entry = isWanted ? await inbox.get(id, { withDelivery: true }) : undefined
+      const isRead = receivedName !== undefined && isLegacy(receivedName) && !erased
+      const entry = isRead ? await inbox.get(id, { withDelivery: true }) : undefined
       found.add(receivedAt, receivedName, entry?.delivery?.secretId)
     }
     cursor = page.cursor
@@ -147,22 +139,13 @@ function parsed(text: string): JsonObject | undefined {
   }
 }
 
-/** The conclusion from all sources. */
-export interface Verdict {
-  readonly safe: boolean
-  /** Days with events since the last legacy name. */
-  readonly quietDays: number
-  readonly lastSeen?: Date
-  readonly unread: number
-}
-
-/** Judges all sources together; `wanted` days without legacy names are safe. */
-export function judge(sources: readonly ArrivalCount[], wanted: number): Verdict {
+/** Judges all sources together; `days` without legacy names are safe. */
+export function judge(sources: readonly ArrivalCount[], days: number): Verdict {
   const seen = sources.flatMap(({ legacy }) => legacy.map(({ lastSeen }) => +lastSeen))
   const lastSeen = seen.length > 0 ? new Date(Math.max(...seen)) : undefined
-  const days = new Set(sources.flatMap((one) => [...one.days]))
-  const quietDays = [...days].filter((one) => !lastSeen || one > dayOf(lastSeen)).length
+  const all = new Set(sources.flatMap((one) => [...one.days]))
+  const quietDays = [...all].filter((one) => !lastSeen || one > dayOf(lastSeen)).length
   const unread = sources.reduce((sum, one) => sum + one.unread, 0)
-  const safe = quietDays >= wanted && unread === 0
+  const safe = quietDays >= days && unread === 0
   return { safe, quietDays, unread, ...(lastSeen && { lastSeen }) }
 }

@@ -2,7 +2,6 @@
 
 import type { PlannedSubscription, SubscriptionStep } from '../../../src/client/index.ts'
 import type { Edit, Finding } from '../migrate/code/rewrite.ts'
-import type { LegacyArrivals, Verdict } from '../migrate/legacy-arrivals.ts'
 
 /** `migrate code`. */
 export type MigrateCodeLine =
@@ -57,6 +56,24 @@ export type MigrateDataLine = {
   readonly type: 'script'
   readonly dialect: string
   readonly script: string
+}
+
+/** The arrivals of one legacy name with one secret; each subscription has its own. */
+export interface LegacyArrivals {
+  readonly receivedName: string
+  readonly name: string
+  readonly secretId?: string
+  readonly arrivals: number
+  readonly lastSeen: Date
+}
+
+/** The conclusion from all sources. */
+export interface Verdict {
+  readonly safe: boolean
+  /** Days with events since the last legacy name. */
+  readonly quietDays: number
+  readonly lastSeen?: Date
+  readonly unread: number
 }
 
 /** `migrate status`. */

@@ -7,10 +7,10 @@ import {
   inboxArrivals,
   judge,
   logArrivals,
-  type Verdict,
 } from '../../migrate/legacy-arrivals.ts'
 import { stamp } from '../../moment.ts'
 import { count, printable } from '../../output.ts'
+import type { Verdict } from '../../records/migrating.ts'
 import { repeated } from '../../repeated.ts'
 import { act, declare, type Session, wholeFrom } from '../../session.ts'
 
@@ -40,8 +40,8 @@ async function run(session: Session, options: StatusOptions) {
   const { log = [], days } = options
   const logs = log.length > 0 ? [await logArrivals(session, log)] : []
   // A log alone is enough, so the inbox of the config file does not have to exist.
-  const isAsked = options.inbox !== undefined || logs.length === 0
-  const kept = isAsked
+  const needsInbox = options.inbox !== undefined || logs.length === 0
+  const kept = needsInbox
     ? [await withInbox(session, options, ({ inbox }) => inboxArrivals(session, inbox))]
     : []
   const sources = [...kept, ...logs]

@@ -96,7 +96,7 @@ async function exportApi({ cwd, stdin }: Session, source: string) {
   const rows = [json, json?.data, json?.subscriptions].find(Array.isArray)
   if (!rows?.every(isSubscription)) {
     throw invalid(
-      'is no list of subscriptions: expected [{ id, url, events }, …], or it under data',
+      'has no list of subscriptions: expected [{ id, url, events }, …], or it under data',
     )
   }
   const refuse = () => Promise.reject(invalid('can only be planned'))
