@@ -10,7 +10,7 @@ import { createSandbox } from '../../tools/sandbox/create-sandbox.ts'
 import type { SandboxOptions } from '../../tools/sandbox/options.ts'
 import type { Sandbox } from '../../tools/sandbox/sandbox.ts'
 import { minimal } from './conformance-rows.ts'
-import { caller, type Json, openSandbox, start } from './open-sandbox.ts'
+import { caller, type Json, openSandbox } from './open-sandbox.ts'
 import { answering, receiving, secret } from './receiving.ts'
 
 const closing: (() => unknown)[] = []
@@ -150,62 +150,6 @@ describe('determinism', () => {
 })
 
 describe('scenarios', () => {
-  test('a recorded scenario does the same again, byte for byte', async () => {
-    const options: SandboxOptions = {
-      subscriptions: [{ url: 'http://127.0.0.1:9/hooks', secret }],
-      fetch: async () => new Response('thanks'),
-    }
-    const { sandbox } = await fresh(options)
-    await story(sandbox)
-    const scenario = JSON.parse(JSON.stringify(sandbox.scenario()))
-    const { fetch } = options
-    const again = await createSandbox({ scenario, ...(fetch && { fetch }) })
-    closing.push(() => again.close())
-    expect(again.deliveries.list()).toEqual(sandbox.deliveries.list())
-    const state = ({ world, engine, random }: Json) => ({ world, engine, random })
-    expect(state(again.snapshot())).toEqual(state(sandbox.snapshot()))
-  })
-
-  test('a scenario recorded with a running clock is frozen at each time', async () => {
-    let time = Date.parse(start)
-    const { sandbox, call } = await fresh({ now: () => new Date(time) })
-    for (let at = 0; at < 5; at++) {
-      time += 90_000 + at
-      await call('POST', '/v2/api/verifications', { body: minimal })
-    }
-    const again = await createSandbox({ scenario: sandbox.scenario() })
-    closing.push(() => again.close())
-    expect(again.snapshot().state.verifications).toEqual(sandbox.snapshot().state.verifications)
-  })
-
-  test('a scenario records rejected calls, and they are rejected again', async () => {
-    const { sandbox, call } = await fresh()
-    const { body } = await call('POST', '/v2/api/verifications', { body: minimal })
-    await expect(sandbox.act(body.id, 'approve')).rejects.toThrow(/cannot approve/)
-    await expect(sandbox.clock.advance({ hours: 1 } as never)).rejects.toThrow(/hours is unknown/)
-    await expect(sandbox.clock.advance({ days: -1 })).rejects.toThrow(/days/)
-    await expect(sandbox.clock.set('tomorrow')).rejects.toThrow(/must be a Date/)
-    await sandbox.act(body.id, 'start')
-    const again = await createSandbox({ scenario: sandbox.scenario() })
-    closing.push(() => again.close())
-    expect(again.snapshot().state).toEqual(sandbox.snapshot().state)
-  })
-
-  test('a recording begins again after a restore or a reset', async () => {
-    const { sandbox, call } = await fresh()
-    await call('POST', '/v2/api/verifications', { body: minimal })
-    const snapshot = sandbox.snapshot()
-    sandbox.reset()
-    expect(sandbox.scenario().actions).toEqual([])
-    sandbox.restore(snapshot)
-    await call('POST', '/v2/api/clients', { body: {} })
-    const { body: scenario } = await call('GET', '/_sandbox/scenario')
-    expect(scenario.actions).toHaveLength(1)
-    const again = await createSandbox({ scenario })
-    closing.push(() => again.close())
-    expect(again.snapshot().state).toEqual(sandbox.snapshot().state)
-  })
-
   test('a scenario written by hand names what it creates, acts on it and moves the clock', async () => {
     const receiver = await receiving()
     closing.push(receiver.close)

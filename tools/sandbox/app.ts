@@ -16,14 +16,10 @@ import type { Journal } from './journal.ts'
 import { apiIndex, controlIndex, rootIndex } from './landing.ts'
 import { deprecation, legacyPaths } from './legacy-paths.ts'
 import { profile } from './profile.ts'
-import type { Scenario } from './schemas/scenario.ts'
 import { subjectPage } from './subject-page.ts'
 
 export interface AppOptions {
   readonly core: Core
-  readonly reset: () => void
-  readonly restore: (snapshot: unknown) => void
-  readonly scenario: () => Scenario
   readonly rateLimit: RateOption
   /** The host that mail is sent by; undefined while it is only kept. */
   readonly mailServer: string | undefined
@@ -88,7 +84,7 @@ function createRouter(options: AppOptions): Hono {
   )
   const organizationOf = (request: Request) => authenticate(state, request, rateLimit)
   app.route(apiPath, createApi({ state, authenticate: organizationOf }))
-  app.route(controlPath, createControl(controlHandlers(options)))
+  app.route(controlPath, createControl(controlHandlers(core)))
   app.notFound(() => notFound('Path').toResponse())
   app.onError((error) => httpErrorOf(error).toResponse())
   return app

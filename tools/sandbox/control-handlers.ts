@@ -1,6 +1,5 @@
 // Handlers of the control plane's routes. Input is checked already; a missing record is 404.
 
-import { reasonOf } from '../../src/errors.ts'
 import { defined } from '../../src/foundation/defined.ts'
 import { assemble } from './assemble.ts'
 import { assumptions } from './assumptions.ts'
@@ -14,27 +13,17 @@ import { magicKeys, magicNames } from './magic.ts'
 import { mask } from './organizations.ts'
 import { subscriptionFilters } from './schemas/control-schemas.ts'
 import type { DeliverySummary } from './schemas/deliveries.ts'
-import type { Scenario } from './schemas/scenario.ts'
 import { paginationOf } from './table.ts'
 import { act, type Step } from './verifications.ts'
 
-/** The parts of the sandbox that the handlers use. */
-export interface ControlTargets {
-  readonly core: Core
-  readonly reset: () => void
-  readonly restore: (snapshot: unknown) => void
-  readonly scenario: () => Scenario
-}
-
-export function controlHandlers(targets: ControlTargets): ControlHandlers {
-  const { core } = targets
+export function controlHandlers(core: Core): ControlHandlers {
   return {
     ...resourceHandlers(core),
     ...subscriptionHandlers(core),
     ...deliveryHandlers(core),
     ...timeHandlers(core),
     ...faultHandlers(core),
-    ...stateHandlers(targets),
+    ...stateHandlers(core),
     ...accessHandlers(core),
   }
 }
@@ -149,23 +138,16 @@ function faultHandlers({ faults }: Core) {
   } satisfies Handlers
 }
 
-function stateHandlers({ core, reset, restore, scenario }: ControlTargets) {
+function stateHandlers(core: Core) {
   return {
     reset() {
-      reset()
+      core.reset()
       return { reset: true }
     },
     getSnapshot: () => core.snapshot(),
     putSnapshot({ body }) {
-      restore(body)
+      core.restore(body)
       return { restored: true }
-    },
-    getScenario() {
-      try {
-        return scenario()
-      } catch (error) {
-        throw new HttpError(409, reasonOf(error))
-      }
     },
     getOutbox: () => ({ data: core.state.outbox.list() }),
     getAssumptions: () => ({ data: assumptions, magicNames, magicKeys, subscriptionFilters }),

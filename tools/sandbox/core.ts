@@ -50,14 +50,11 @@ export class Core {
   readonly faults: FaultRules
   readonly deliveries: Deliveries
   readonly state: State
-  /** Whether it began empty, without what a data file held. */
-  readonly fresh: boolean
   readonly #initial: Snapshot
   #secret: string
 
   constructor(options: CoreOptions) {
     const { start, saved, source = systemClock, send, timeoutMs, vendor } = options
-    this.fresh = !saved
     this.journal = new Journal(options.file, () => [
       stateChange({ ...this.#parts(), ...this.state.counters(), startOptions: start }),
     ])

@@ -1,4 +1,10 @@
 export { type Assumption, assumptions } from './assumptions.ts'
+export type {
+  SandboxClock,
+  SandboxDeliveries,
+  SandboxFaults,
+  SandboxSubscriptions,
+} from './calls.ts'
 export { createSandbox } from './create-sandbox.ts'
 export type {
   RotateOptions,
@@ -8,12 +14,6 @@ export type {
 } from './deliveries/subscriptions.ts'
 export type { Listening, ListenOptions } from './listen.ts'
 export type { SandboxOptions, SubscriptionOption } from './options.ts'
-export type {
-  SandboxClock,
-  SandboxDeliveries,
-  SandboxFaults,
-  SandboxSubscriptions,
-} from './recorded-calls.ts'
 export type { Sandbox, VerificationAction } from './sandbox.ts'
 export type {
   Attempt,

@@ -1,13 +1,21 @@
 // The sandbox as its user holds it: its inside, everything that answers requests, and the ports.
-// Each call that changes something is recorded, so that a scenario can do it again.
 
 import { WebhookError } from '../../src/errors.ts'
 import { defined } from '../../src/foundation/defined.ts'
 import type { AssembledVerification } from '../../src/protocol/resources.ts'
 import { apiPath } from './api.ts'
 import { type AppFetch, createApp } from './app.ts'
-import { asArgumentError, checkedArgument } from './argument-error.ts'
 import { assemble } from './assemble.ts'
+import {
+  asArgumentError,
+  checkedArgument,
+  clockCalls,
+  deliveryCalls,
+  faultCalls,
+  type SandboxClock,
+  type SandboxDeliveries,
+  type SandboxFaults,
+} from './calls.ts'
 import { toStep } from './control-handlers.ts'
 import { Core } from './core.ts'
 import type { DataFile } from './data-file.ts'
@@ -17,18 +25,8 @@ import type { Listening, ListenOptions } from './listen.ts'
 import { smtpHost, smtpMailer } from './mailer.ts'
 import { type SandboxOptions, startOptions } from './options.ts'
 import { profile } from './profile.ts'
-import {
-  recordedClock,
-  recordedDeliveries,
-  recordedFaults,
-  type SandboxClock,
-  type SandboxDeliveries,
-  type SandboxFaults,
-} from './recorded-calls.ts'
-import { Recorder } from './recorder.ts'
 import type { SavedState } from './saved-state.ts'
 import { actionsBody } from './schemas/control-schemas.ts'
-import type { Scenario } from './schemas/scenario.ts'
 import type { Snapshot } from './schemas/snapshot.ts'
 import type { ActionName } from './transitions.ts'
 import { act, type Step } from './verifications.ts'
@@ -75,13 +73,6 @@ export interface Sandbox {
   reset(): void
   /** The whole state as JSON, secrets included. */
   snapshot(): Snapshot
-  /**
-   * Records the calls since the start or the last reset as a scenario that repeats them, byte for
-   * byte: print it when a test fails.
-   *
-   * @throws WebhookError `SCENARIO_FAILED` after more than 10,000 actions or 16 MiB of bodies
-   */
-  scenario(): Scenario
   /** @throws WebhookError `OPTION_INVALID` with every field that is wrong */
   restore(snapshot: Snapshot): void
   close(): Promise<void>
@@ -101,7 +92,6 @@ export class LocalSandbox implements Sandbox {
   readonly faults: SandboxFaults
   readonly deliveries: SandboxDeliveries
   readonly #core: Core
-  readonly #recorder: Recorder
   readonly #file: DataFile | undefined
   readonly #answer: AppFetch
   readonly #closing = new AbortController()
@@ -125,17 +115,11 @@ export class LocalSandbox implements Sandbox {
       saved,
     })
     const { clock, faults, deliveries } = this.#core
-    const recorder = new Recorder(clock, options)
-    this.#recorder = recorder
-    this.#restartRecording()
-    this.clock = recordedClock(clock, recorder)
-    this.faults = recordedFaults(faults, recorder)
-    this.deliveries = recordedDeliveries(deliveries, recorder)
+    this.clock = clockCalls(clock)
+    this.faults = faultCalls(faults)
+    this.deliveries = deliveryCalls(deliveries)
     this.#answer = createApp({
       core: this.#core,
-      reset: () => this.reset(),
-      restore: (snapshot) => this.#restore(snapshot),
-      scenario: () => this.scenario(),
       rateLimit,
       mailServer: smtpUrl ? smtpHost(smtpUrl) : undefined,
       listenHost: () => this.#listening.at(-1)?.host,
@@ -181,8 +165,6 @@ export class LocalSandbox implements Sandbox {
     const row = state.verifications.get(id)
     if (!row)
       throw new WebhookError('VERIFICATION_UNKNOWN', `act: verification ${id} does not exist`)
-    // Recorded as a request: what fails here fails again, and the rest goes on.
-    this.#recorder.call('POST', `/verifications/${id}/actions`, body)
     try {
       act(state, row, { steps: read.actions.map(toStep), force })
     } catch (cause) {
@@ -195,26 +177,20 @@ export class LocalSandbox implements Sandbox {
 
   async flush(): Promise<void> {
     refuseFromWithin('flush()')
-    this.#recorder.add({ flush: true })
     await this.#core.flush()
   }
 
   reset(): void {
     this.#core.reset()
-    this.#restartRecording()
   }
 
   snapshot(): Snapshot {
     return this.#core.snapshot()
   }
 
-  scenario(): Scenario {
-    return this.#recorder.scenario()
-  }
-
   restore(snapshot: Snapshot): void {
     try {
-      this.#restore(snapshot)
+      this.#core.restore(snapshot)
     } catch (error) {
       throw asArgumentError('restore: the snapshot', error)
     }
@@ -228,17 +204,7 @@ export class LocalSandbox implements Sandbox {
   async #fetch(input: Request | URL | string, init?: RequestInit): Promise<Response> {
     if (this.#closing.signal.aborted) throw new TypeError('the sandbox is closed')
     const request = input instanceof Request && !init ? input : new Request(input, init)
-    const answered = this.#recorder.request(request)
-    return this.#answer(request).finally(answered)
-  }
-
-  #restore(snapshot: unknown): void {
-    this.#core.restore(snapshot)
-    this.#recorder.restart(this.#core.snapshot())
-  }
-
-  #restartRecording(): void {
-    this.#recorder.restart(this.#core.fresh ? undefined : this.#core.snapshot())
+    return this.#answer(request)
   }
 
   async #close(): Promise<void> {

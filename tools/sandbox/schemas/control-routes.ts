@@ -140,11 +140,6 @@ export const controlRoutes = {
     maxBytes: 512 * 1_048_576,
     response: json,
   }),
-  getScenario: get(
-    '/scenario',
-    'What was done since the start or the last reset, as a scenario that does it again',
-    { response: json },
-  ),
   getOutbox: get('/outbox', 'The mail that the service would send', { response: list(json) }),
   getAssumptions: get(
     '/assumptions',
