@@ -8,7 +8,7 @@ import { checked, jsonBody, type Schema } from './exchange.ts'
 import { HttpError, invalidFields, methodNotAllowed, notFound } from './http-error.ts'
 import { legacyPaths } from './legacy-paths.ts'
 import type { Organization } from './schemas/snapshot.ts'
-import { selectClients, selectVerifications } from './selections.ts'
+import { pageOf, selectClients, selected, selectVerifications } from './selections.ts'
 import type { State } from './state.ts'
 import { createVerification } from './verifications.ts'
 
@@ -35,9 +35,8 @@ const answers: Readonly<Record<EndpointName, Answer>> = {
   },
   listVerifications({ state, organization, request }) {
     const { page, limit, ...query } = checkedQuery(endpoints.listVerifications.query, request)
-    const selection = selectVerifications(query)
-    const found = state.verifications.page(organization.id, selection, { page, limit })
-    return { data: found.rows.map(({ resource }) => resource), pagination: found.pagination }
+    const rows = selected(state.verifications, organization.id, selectVerifications(query))
+    return pageOf(rows, { page, limit })
   },
   getVerification({ state, organization, id }) {
     const row = state.verifications.get(id)
@@ -50,8 +49,8 @@ const answers: Readonly<Record<EndpointName, Answer>> = {
   },
   listClients({ state, organization, request }) {
     const { page, limit, ...query } = checkedQuery(endpoints.listClients.query, request)
-    const found = state.clients.page(organization.id, selectClients(query), { page, limit })
-    return { data: found.rows.map(({ resource }) => resource), pagination: found.pagination }
+    const rows = selected(state.clients, organization.id, selectClients(query))
+    return pageOf(rows, { page, limit })
   },
   getClient({ state, organization, id }) {
     const row = state.clients.get(id)

@@ -12,7 +12,6 @@ import type { Core } from './core.ts'
 import { eventStream } from './event-stream.ts'
 import { guardedPath, guardHost, guardOrigin, isLoopback } from './host-guard.ts'
 import { HttpError, methodNotAllowed, notFound } from './http-error.ts'
-import type { Journal } from './journal.ts'
 import { apiIndex, controlIndex, rootIndex } from './landing.ts'
 import { deprecation, legacyPaths } from './legacy-paths.ts'
 import { profile } from './profile.ts'
@@ -38,9 +37,7 @@ export function createApp(options: AppOptions): AppFetch {
   const router = createRouter(options)
   /** Nothing is answered that the disk has not got, an error neither. */
   const settled = (answer: Promise<Response>) =>
-    answer
-      .finally(() => durable(core.journal))
-      .catch((error: unknown) => httpErrorOf(error).toResponse())
+    answer.finally(() => core.saved()).catch((error: unknown) => httpErrorOf(error).toResponse())
   const answer = async (request: Request) => router.fetch(request)
 
   return async (request) => {
@@ -121,16 +118,15 @@ function only(
   }
 }
 
-function durable(journal: Journal): Promise<void> {
-  return journal.settled().catch(() => {
-    throw new HttpError(503, 'The data file cannot be written', { headers: { 'retry-after': '5' } })
-  })
-}
-
 function httpErrorOf(error: unknown): HttpError {
   if (error instanceof HttpError) return error
   if (isWebhookError(error) && error.code === 'CALLED_FROM_DELIVERY') {
     return new HttpError(409, error.reason, { code: error.code })
+  }
+  if (isWebhookError(error) && error.code === 'DATA_FILE_FAILED') {
+    return new HttpError(503, 'The data file cannot be written', {
+      headers: { 'retry-after': '5' },
+    })
   }
   return new HttpError(500, 'The sandbox failed; please report it')
 }

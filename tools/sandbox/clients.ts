@@ -32,7 +32,6 @@ export function createClientRecord(
     updatedAt: now,
   }
   const row: ClientRow = { seq: state.nextSeq(), resource }
-  state.clients.insert(row)
   state.saveClient(row)
   state.emit('client.created', resource)
   return resource
@@ -64,7 +63,6 @@ interface ClientChange {
 
 function change(state: State, row: ClientRow, { event, patch }: ClientChange): Client {
   row.resource = { ...row.resource, ...patch, updatedAt: state.clock.now().toISOString() }
-  state.clients.changed(row)
   state.saveClient(row)
   state.emit(event, row.resource)
   return row.resource

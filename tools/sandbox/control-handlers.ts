@@ -13,7 +13,7 @@ import { magicKeys, magicNames } from './magic.ts'
 import { mask } from './organizations.ts'
 import { subscriptionFilters } from './schemas/control-schemas.ts'
 import type { DeliverySummary } from './schemas/deliveries.ts'
-import { paginationOf } from './table.ts'
+import { pageOf } from './selections.ts'
 import { act, type Step } from './verifications.ts'
 
 export function controlHandlers(core: Core): ControlHandlers {
@@ -98,9 +98,7 @@ function paged(
 ) {
   const size = limit ?? (page > 1 ? 100 : undefined)
   if (size === undefined) return { data: all }
-  const start = (page - 1) * size
-  const pagination = paginationOf(all.length, { page, limit: size })
-  return { data: all.slice(start, start + size), pagination }
+  return pageOf(all, { page, limit: size })
 }
 
 function timeHandlers({ clock }: Core) {

@@ -14,7 +14,7 @@ import {
   isOfStage,
   type PlannedFault,
 } from './schemas/faults.ts'
-import type { StateRow } from './schemas/snapshot.ts'
+import type { Snapshot } from './schemas/snapshot.ts'
 
 /** The properties of a delivery that rules match. */
 export interface DeliveryTarget {
@@ -24,7 +24,7 @@ export interface DeliveryTarget {
   readonly die: string
 }
 
-type Rule = StateRow['faults'][number]
+type Rule = Snapshot['faults'][number]
 
 export class FaultRules {
   readonly #random: SeededRandom

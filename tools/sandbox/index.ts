@@ -5,7 +5,6 @@ export type {
   SandboxFaults,
   SandboxSubscriptions,
 } from './calls.ts'
-export { createSandbox } from './create-sandbox.ts'
 export type {
   RotateOptions,
   Subscription,
@@ -14,7 +13,7 @@ export type {
 } from './deliveries/subscriptions.ts'
 export type { Listening, ListenOptions } from './listen.ts'
 export type { SandboxOptions, SubscriptionOption } from './options.ts'
-export type { Sandbox, VerificationAction } from './sandbox.ts'
+export { createSandbox, type Sandbox, type VerificationAction } from './sandbox.ts'
 export type {
   Attempt,
   DeliveryFilter,

@@ -1,5 +1,4 @@
-// The options of a sandbox, checked: what the caller got wrong throws here, with the fix. A data
-// file goes on with the options that it was started with.
+// The options of a sandbox, and their checks. A data file keeps the options of its first start.
 
 import type { Fetch } from '../../src/client/attempt.ts'
 import { checkOptionNames, invalid, longestTimer, shown } from '../../src/foundation/check.ts'
@@ -7,7 +6,6 @@ import { defined } from '../../src/foundation/defined.ts'
 import type { Vendor } from '../../src/protocol/vendor.ts'
 import { isPublicKey } from '../../src/signature/hmac/hmac.ts'
 import { fieldErrors } from './exchange.ts'
-import type { SavedState } from './saved-state.ts'
 import {
   isSandboxTime,
   secret as secretSchema,
@@ -31,7 +29,7 @@ export interface SandboxOptions {
   readonly seed?: string | number
   /** A time at which the clock stands still, or a source of time; the system's time by default. */
   readonly now?: Date | string | (() => Date)
-  /** A SQLite file that keeps the state; in memory without one. */
+  /** A JSON file that keeps the state; in memory without one. */
   readonly data?: string
   readonly subscriptions?: readonly SubscriptionOption[]
   /** The secret of subscriptions without their own; derived from the seed by default. */
@@ -141,8 +139,12 @@ function isTime(now: unknown): boolean {
 }
 
 /** The options that a data file keeps, in the form in which it keeps them. */
-export function startOptions({ now, secret, subscriptions }: SandboxOptions): StartOptions {
+export function startOptions(
+  { now, secret, subscriptions }: SandboxOptions,
+  seed: string | number,
+): StartOptions {
   return defined({
+    seed,
     now: now === undefined || typeof now === 'function' ? undefined : new Date(now).toISOString(),
     secret,
     subscriptions: subscriptions?.map(({ url, events, secret: own }) =>
@@ -152,28 +154,21 @@ export function startOptions({ now, secret, subscriptions }: SandboxOptions): St
 }
 
 /**
- * Refuses options other than those that a data file was started with: they decide how a state
- * begins, and this one has begun. Options that are left out stay as they were.
+ * Rejects options other than those that a data file was started with; options that are left out
+ * stay as they were.
  *
  * @throws WebhookError `OPTION_INVALID`
  */
-export function checkSameStart(options: SandboxOptions, saved: SavedState): void {
-  const before = { ...saved.startOptions, seed: String(saved.snapshot.seed) }
-  const { seed } = options
-  const now = defined({ ...startOptions(options), seed: seed === undefined ? seed : String(seed) })
+export function checkSameStart(options: SandboxOptions, saved: StartOptions): void {
+  const given = startOptions(options, options.seed ?? saved.seed)
   for (const name of ['seed', 'now', 'secret', 'subscriptions'] as const) {
-    if (now[name] === undefined || JSON.stringify(now[name]) === JSON.stringify(before[name]))
-      continue
-    const was = name === 'seed' || name === 'now' ? ` (${before[name] ?? 'the system’s time'})` : ''
+    const isSame =
+      name === 'seed'
+        ? String(given.seed) === String(saved.seed)
+        : JSON.stringify(given[name]) === JSON.stringify(saved[name])
+    if (given[name] === undefined || isSame) continue
     throw invalid(
-      `createSandbox: the data file was started with another ${name}${was}: leave ${name} out and ${fixes[name]}, or use another file`,
+      `createSandbox: the data file was started with another ${name}: leave ${name} out and change it under /_sandbox, or use another file`,
     )
   }
-}
-
-const fixes = {
-  seed: 'go on with the file’s own',
-  now: 'set the clock (PUT /_sandbox/clock)',
-  secret: 'change it per subscription (PATCH /_sandbox/subscriptions/{id})',
-  subscriptions: 'change them at /_sandbox/subscriptions',
 }

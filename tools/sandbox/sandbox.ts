@@ -1,8 +1,9 @@
-// The sandbox as its user holds it: its inside, everything that answers requests, and the ports.
+// The sandbox as its user holds it: created from checked options, with its calls and its ports.
 
 import { WebhookError } from '../../src/errors.ts'
 import { defined } from '../../src/foundation/defined.ts'
 import type { AssembledVerification } from '../../src/protocol/resources.ts'
+import { encode } from '../../src/signature/encoding.ts'
 import { apiPath } from './api.ts'
 import { type AppFetch, createApp } from './app.ts'
 import { assemble } from './assemble.ts'
@@ -18,16 +19,16 @@ import {
 } from './calls.ts'
 import { toStep } from './control-handlers.ts'
 import { Core } from './core.ts'
-import type { DataFile } from './data-file.ts'
+import { readDataFile } from './data-file.ts'
 import { refuseFromWithin } from './deliveries/from-within.ts'
 import { HttpError } from './http-error.ts'
 import type { Listening, ListenOptions } from './listen.ts'
 import { smtpHost, smtpMailer } from './mailer.ts'
-import { type SandboxOptions, startOptions } from './options.ts'
+import { checkOptions, checkSameStart, type SandboxOptions, startOptions } from './options.ts'
 import { profile } from './profile.ts'
-import type { SavedState } from './saved-state.ts'
+import { readScenario, runScenario, withScenario } from './scenario.ts'
 import { actionsBody } from './schemas/control-schemas.ts'
-import type { Snapshot } from './schemas/snapshot.ts'
+import type { SavedState, Snapshot, StartOptions } from './schemas/snapshot.ts'
 import type { ActionName } from './transitions.ts'
 import { act, type Step } from './verifications.ts'
 
@@ -78,10 +79,41 @@ export interface Sandbox {
   close(): Promise<void>
 }
 
-export interface SandboxDeps {
-  /** The options, checked and with a seed. */
-  readonly options: SandboxOptions & { readonly seed: string | number }
-  readonly file?: DataFile | undefined
+/**
+ * The whole service in a box: its HTTP API, its signed events, and a control plane to act on both.
+ *
+ * @throws WebhookError `OPTION_INVALID`, `DATA_FILE_FAILED`, `SCENARIO_INVALID`, `SCENARIO_FAILED`
+ * @example
+ * const sandbox = await createSandbox({ seed: 1, subscriptions: [{ url: 'http://127.0.0.1:3000/' }] })
+ * await sandbox.fetch(new Request(`${sandbox.baseUrl}/verifications`, { … }))
+ * await sandbox.flush()
+ */
+export async function createSandbox(given: SandboxOptions = {}): Promise<Sandbox> {
+  const scenario = given.scenario && readScenario(given.scenario)
+  const options = defined(scenario ? withScenario(given, scenario) : given)
+  checkOptions(options)
+  const { data } = options
+  const saved = data === undefined ? undefined : await readDataFile(data)
+  if (saved) checkSameStart(options, saved.start)
+  const start = saved?.start ?? startOptions(options, options.seed ?? randomSeed())
+  const sandbox = new LocalSandbox(options, { start, saved })
+  try {
+    await sandbox.saved()
+    if (scenario) await runScenario(sandbox, scenario)
+    return sandbox
+  } catch (error) {
+    await sandbox.close().catch(() => {})
+    throw error
+  }
+}
+
+/** A new one each time; it is shown, so that a run can be repeated. */
+function randomSeed(): string {
+  return encode(crypto.getRandomValues(new Uint8Array(8)), 'hex')
+}
+
+interface SandboxStart {
+  readonly start: StartOptions
   readonly saved?: SavedState | undefined
 }
 
@@ -92,32 +124,28 @@ export class LocalSandbox implements Sandbox {
   readonly faults: SandboxFaults
   readonly deliveries: SandboxDeliveries
   readonly #core: Core
-  readonly #file: DataFile | undefined
   readonly #answer: AppFetch
   readonly #closing = new AbortController()
   readonly #listening: Listening[] = []
   #closed: Promise<void> | undefined
 
-  constructor({ options, file, saved }: SandboxDeps) {
-    const { seed, now, fetch: send = fetch, smtpUrl, deliveryTimeout, rateLimit, hosts } = options
+  constructor(options: SandboxOptions, { start, saved }: SandboxStart) {
+    const { now, data, fetch: send = fetch, smtpUrl, deliveryTimeout, rateLimit, hosts } = options
     const { vendor } = options
-    this.#file = file
     this.#core = new Core({
-      seed,
+      start,
       source: typeof now === 'function' ? now : undefined,
       send,
       timeoutMs: deliveryTimeout ?? vendor?.delivery.timeout ?? profile.delivery.timeoutMs,
       vendor,
       mailer: smtpUrl ? smtpMailer(smtpUrl) : undefined,
       origin: () => this.url,
-      start: saved?.startOptions ?? startOptions(options),
-      file,
+      data,
       saved,
     })
-    const { clock, faults, deliveries } = this.#core
-    this.clock = clockCalls(clock)
-    this.faults = faultCalls(faults)
-    this.deliveries = deliveryCalls(deliveries)
+    this.clock = clockCalls(this.#core.clock)
+    this.faults = faultCalls(this.#core.faults)
+    this.deliveries = deliveryCalls(this.#core.deliveries)
     this.#answer = createApp({
       core: this.#core,
       rateLimit,
@@ -159,7 +187,7 @@ export class LocalSandbox implements Sandbox {
     actions: VerificationAction | readonly VerificationAction[],
     { force }: { readonly force?: boolean } = {},
   ): Promise<AssembledVerification> {
-    const { state, journal } = this.#core
+    const { state } = this.#core
     const body = defined({ actions: [actions].flat(), force })
     const read = checkedArgument('act', actionsBody, body)
     const row = state.verifications.get(id)
@@ -171,7 +199,7 @@ export class LocalSandbox implements Sandbox {
       if (!(cause instanceof HttpError)) throw cause
       throw new WebhookError('ILLEGAL_TRANSITION', `act: ${cause.message}`, { cause })
     }
-    await journal.settled()
+    await this.#core.saved()
     return assemble(row)
   }
 
@@ -196,6 +224,10 @@ export class LocalSandbox implements Sandbox {
     }
   }
 
+  saved(): Promise<void> {
+    return this.#core.saved()
+  }
+
   close(): Promise<void> {
     this.#closed ??= this.#close()
     return this.#closed
@@ -210,6 +242,6 @@ export class LocalSandbox implements Sandbox {
   async #close(): Promise<void> {
     this.#closing.abort()
     await Promise.all(this.#listening.map((one) => one.close()))
-    await this.#core.close().finally(() => this.#file?.close())
+    await this.#core.close()
   }
 }

@@ -5,14 +5,11 @@ import type { EventName } from '../../src/protocol/names.ts'
 import type { VirtualClock } from './clock.ts'
 import type { Occurrence } from './deliveries/plan.ts'
 import type { EventBus } from './event-bus.ts'
-import { Expiries } from './expiries.ts'
-import type { Change } from './journal.ts'
 import { mask, Organizations, seededOrganizations } from './organizations.ts'
 import { type Mailer, Outbox } from './outbox.ts'
 import type { SeededRandom } from './random.ts'
 import { RateLimiter, type RateVerdict } from './rate-limit.ts'
 import type { ClientRow, Snapshot, VerificationRow } from './schemas/snapshot.ts'
-import { Table } from './table.ts'
 import { isOpen } from './transitions.ts'
 
 export type StateDump = Snapshot['state']
@@ -24,9 +21,8 @@ export interface StateOptions {
   readonly mailer: Mailer | undefined
   /** Where the sandbox is reached, for links; no slash at the end. */
   readonly origin: () => string
-  readonly record: (change: Change) => void
-  /** Called when the counters have changed. */
-  readonly touch: () => void
+  /** Called after every change. */
+  readonly onChange: () => void
   readonly emit: (occurrence: Occurrence) => void
   /** Called when a verification's link has run out. */
   readonly expire: (state: State, row: VerificationRow) => void
@@ -42,27 +38,23 @@ export class State {
   readonly clock: VirtualClock
   readonly random: SeededRandom
   readonly origin: () => string
-  readonly verifications = new Table<VerificationRow>()
-  readonly clients = new Table<ClientRow>()
+  /** In the order of creation, by id. */
+  readonly verifications = new Map<string, VerificationRow>()
+  readonly clients = new Map<string, ClientRow>()
   readonly organizations: Organizations
   readonly outbox: Outbox
-  readonly expiries: Expiries
   readonly #options: StateOptions
   readonly #rates = new RateLimiter()
   #seq = 0
 
   constructor(options: StateOptions) {
-    const { clock, random, origin, mailer, expire } = options
+    const { clock, random, origin, mailer } = options
     this.#options = options
     this.clock = clock
     this.random = random
     this.origin = origin
     this.organizations = new Organizations(random)
-    this.outbox = new Outbox(mailer, (mail) => this.#changed('mail', mail.id, mail))
-    this.expiries = new Expiries(clock, (id) => {
-      const row = this.verifications.get(id)
-      if (row) expire(this, row)
-    })
+    this.outbox = new Outbox(mailer, (mail) => this.#changed('mail', mail))
   }
 
   nextSeq(): number {
@@ -72,7 +64,7 @@ export class State {
   /** Counts a request against its organization's rate. */
   takeRate(organizationId: string, limit: number): RateVerdict {
     const verdict = this.#rates.take(organizationId, limit, this.clock.now())
-    if (verdict.allowed) this.#options.touch()
+    if (verdict.allowed) this.#options.onChange()
     return verdict
   }
 
@@ -84,29 +76,35 @@ export class State {
   }
 
   saveVerification(row: VerificationRow): void {
-    this.#changed('verification', row.resource.id, row, row.resource)
+    this.verifications.set(row.resource.id, row)
+    this.#changed('verification', row.resource)
   }
 
   saveClient(row: ClientRow): void {
-    this.#changed('client', row.resource.id, row, row.resource)
+    this.clients.set(row.resource.id, row)
+    this.#changed('client', row.resource)
   }
 
   saveOrganizations(): void {
     const { organizations, keys } = this.organizations.dump()
-    const masked = { organizations, keys: keys.map((key) => ({ ...key, key: mask(key.key) })) }
-    this.#changed('organizations', 'all', { organizations, keys }, masked)
+    const masked = keys.map((key) => ({ ...key, key: mask(key.key) }))
+    this.#changed('organizations', { organizations, keys: masked })
   }
 
-  /** The last sequence number and the rate windows. */
-  counters(): Pick<StateDump, 'seq' | 'rates'> {
-    return { seq: this.#seq, rates: this.#rates.dump() }
+  /** Expires a verification at its date, unless it has been submitted by then. */
+  expireLater({ resource: { id, expiresAt } }: VerificationRow): void {
+    this.clock.schedule(new Date(expiresAt), () => {
+      const row = this.verifications.get(id)
+      if (row && isOpen(row)) this.#options.expire(this, row)
+    })
   }
 
   dump(): StateDump {
     return {
-      ...this.counters(),
-      verifications: Array.from(this.verifications.all(), (row) => ({ ...row })),
-      clients: Array.from(this.clients.all(), (row) => ({ ...row })),
+      seq: this.#seq,
+      rates: this.#rates.dump(),
+      verifications: Array.from(this.verifications.values(), (row) => ({ ...row })),
+      clients: Array.from(this.clients.values(), (row) => ({ ...row })),
       outbox: this.outbox.list(),
       ...this.organizations.dump(),
     }
@@ -117,16 +115,17 @@ export class State {
     this.organizations.load(saved)
     this.#rates.load(saved.rates)
     this.outbox.load(saved.outbox)
-    this.verifications.load(saved.verifications)
-    this.clients.load(saved.clients)
-    const open = saved.verifications.filter(isOpen)
-    this.expiries.load(
-      open.map(({ resource: { id, expiresAt } }) => ({ at: Date.parse(expiresAt), id })),
-    )
+    this.verifications.clear()
+    for (const row of saved.verifications) {
+      this.verifications.set(row.resource.id, row)
+      if (isOpen(row)) this.expireLater(row)
+    }
+    this.clients.clear()
+    for (const row of saved.clients) this.clients.set(row.resource.id, row)
   }
 
-  #changed(kind: string, id: string, value: unknown, shown = value): void {
-    this.#options.record({ kind, id, value })
+  #changed(kind: string, shown: unknown): void {
+    this.#options.onChange()
     this.#options.events.publish(kind, shown)
   }
 }

@@ -43,12 +43,10 @@ export function createVerification(
     trail: noTrail,
     ...defined({ config: input.config, thirdParties: input.thirdParties }),
   }
-  state.verifications.insert(row)
   state.saveVerification(row)
-  state.expiries.add({ at: Date.parse(resource.expiresAt), id: resource.id })
+  state.expireLater(row)
   if (client) {
     client.resource = { ...client.resource, requestCount: client.resource.requestCount + 1 }
-    state.clients.changed(client)
     state.saveClient(client)
   }
   invite(state, resource)
@@ -155,18 +153,17 @@ export function act(state: State, row: VerificationRow, { steps, force }: Action
   }
   if (entries.length === 0) return
   if (!wasOpen && isOpen(row)) reopen(state, row)
-  state.verifications.changed(row)
   state.saveVerification(row)
   for (const { step, resource } of entries) announce(state, row, { step, resource })
 }
 
 /** A link that is reopened by force expires like a new one where its date has passed. */
-function reopen({ clock, expiries }: State, row: VerificationRow): void {
-  const { id, expiresDays, expiresAt } = row.resource
-  const now = clock.now().getTime()
+function reopen(state: State, row: VerificationRow): void {
+  const { expiresDays, expiresAt } = row.resource
+  const now = state.clock.now().getTime()
   const at = Date.parse(expiresAt) > now ? Date.parse(expiresAt) : now + expiresDays * dayMs
   row.resource = { ...row.resource, expiresAt: new Date(at).toISOString() }
-  expiries.add({ at, id })
+  state.expireLater(row)
 }
 
 function checkLegal({ resource, completed }: VerificationRow, { action, step }: Step): void {
