@@ -10,7 +10,7 @@ import type { Subscriptions } from './deliveries/subscriptions.ts'
 import { fieldErrors, type Schema } from './exchange.ts'
 import type { FaultRules } from './faults.ts'
 import { type FieldError, HttpError } from './http-error.ts'
-import { advanceBody } from './schemas/control-schemas.ts'
+import { advanceBody } from './schemas/control.ts'
 import { deliveryFilter } from './schemas/deliveries.ts'
 import type { Fault } from './schemas/faults.ts'
 

@@ -3,7 +3,7 @@
 import { endpoints } from '../../src/client/contract.ts'
 import { defined } from '../../src/foundation/defined.ts'
 import { HttpError } from './http-error.ts'
-import type { ClientInput } from './schemas/api-inputs.ts'
+import type { ClientInput } from './schemas/api.ts'
 import type { ClientRow, Organization } from './schemas/snapshot.ts'
 import type { State } from './state.ts'
 

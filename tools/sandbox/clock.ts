@@ -3,7 +3,7 @@
 import { longestTimer } from '../../src/foundation/check.ts'
 import type { Clock } from '../../src/foundation/clock.ts'
 import { invalidFields } from './http-error.ts'
-import { isSandboxTime, timeBoundsText } from './schemas/control-schemas.ts'
+import { isSandboxTime, timeBoundsText } from './schemas/control.ts'
 import type { Snapshot } from './schemas/snapshot.ts'
 
 export interface VirtualClockOptions {

@@ -1,8 +1,15 @@
 // From a request to checked input: reads a body within its limit, as JSON, and checks it and the
 // query against a schema. What is wrong becomes an error of section 7, every field at once.
+import type { Context, Hono } from 'hono'
 import { readStream } from '../../src/foundation/bytes.ts'
 import { decodeUtf8, parseJson } from '../../src/foundation/json.ts'
-import { type FieldError, HttpError, invalidFields, maxErrors } from './http-error.ts'
+import {
+  type FieldError,
+  HttpError,
+  invalidFields,
+  maxErrors,
+  methodNotAllowed,
+} from './http-error.ts'
 import { profile } from './profile.ts'
 
 /** The part of a schema that checking uses. */
@@ -84,14 +91,37 @@ export async function formBody(request: Request, maxBytes: number): Promise<URLS
   return new URLSearchParams(new TextDecoder().decode(await bodyBytes(request, maxBytes)))
 }
 
-async function bodyBytes(request: Request, most: number): Promise<Uint8Array> {
-  const declared = Number(request.headers.get('content-length'))
-  const bytes =
-    declared > most
-      ? undefined
-      : await readStream(request.body, { most }).catch(() => {
-          throw new HttpError(400, 'The request body ended early')
-        })
-  if (!bytes) throw new HttpError(413, `The request body is larger than ${most} bytes`)
+/** A larger body is read so far before its 413: a client that still sends would lose the answer. */
+const readAnyway = 64 * 1_048_576
+
+async function bodyBytes(request: Request, maxBytes: number): Promise<Uint8Array> {
+  const tooLarge = () => new HttpError(413, `The request body is larger than ${maxBytes} bytes`)
+  if (Number(request.headers.get('content-length')) > maxBytes) throw tooLarge()
+  const most = Math.max(maxBytes, readAnyway)
+  const bytes = await readStream(request.body, { most }).catch(() => {
+    throw new HttpError(400, 'The request body ended early')
+  })
+  if (!bytes || bytes.length > maxBytes) throw tooLarge()
   return bytes
+}
+
+/** A route to mount; its path names parameters as `{id}`. */
+interface MountedRoute {
+  readonly method: string
+  readonly path: string
+  answer(context: Context): Response | Promise<Response>
+}
+
+/** Mounts routes; every other method of their paths is answered 405. */
+export function mount(app: Hono, routes: readonly MountedRoute[]): Hono {
+  const methods = new Map<string, string[]>()
+  for (const { method, path, answer } of routes) {
+    const pattern = path.replaceAll(/\{(\w+)\}/g, ':$1')
+    methods.set(pattern, [...(methods.get(pattern) ?? []), method])
+    app.on(method, pattern, answer)
+  }
+  for (const [pattern, allow] of methods) {
+    app.all(pattern, () => methodNotAllowed(allow).toResponse())
+  }
+  return app
 }

@@ -3,7 +3,7 @@
 import { canonicalName, covers, type EventName } from '../../src/protocol/names.ts'
 import { fieldErrors } from './exchange.ts'
 import type { FieldError } from './http-error.ts'
-import { canonicalPath } from './legacy-paths.ts'
+import { canonicalPath } from './paths.ts'
 import type { SeededRandom } from './random.ts'
 import {
   type ApiFault,

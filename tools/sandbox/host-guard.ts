@@ -1,21 +1,25 @@
-// Keeps web pages away from a sandbox on this machine: a page that the user happens to have open
-// must not drive it, neither cross-origin nor by a name that resolves to loopback (DNS rebinding).
+// Keeps web pages away from a sandbox on this machine: neither a page of another site nor a name
+// that resolves to loopback (DNS rebinding) reaches it.
+import { isLoopback } from '../../src/host/loopback.ts'
 import { HttpError } from './http-error.ts'
 
-const loopbackNames = /^(localhost|[\w-]+(\.[\w-]+)*\.localhost|127(\.\d{1,3}){3}|\[::1\])$/
 const address = /^(\d{1,3}(\.\d{1,3}){3}|\[[\da-f:.]+\])$/i
 
 /** The names that the sandbox answers to, beside those of loopback. */
 export interface OwnNames {
-  /** Where the user chose to listen; undefined when nothing listens. */
+  /** The host that it listens on; undefined while it does not listen. */
   readonly listenHost: string | undefined
   readonly hosts: readonly string[]
 }
 
 /** Throws 403 for a request whose Host is not a name of this machine. */
-export function guardHost(request: Request, own: OwnNames): void {
-  const host = request.headers.get('host')
-  if (host === null || isOwnName(host, own)) return
+export function guardHost({ headers }: Request, { listenHost, hosts }: OwnNames): void {
+  const name = headers.get('host')?.replace(/:\d+$/, '').toLowerCase()
+  if (name === undefined || isLoopback(name)) return
+  if (hosts.some((one) => one.toLowerCase() === name)) return
+  // Rebinding needs a name: an address in the Host header was not resolved for a page.
+  const isOpen = listenHost !== undefined && !isLoopback(listenHost)
+  if (isOpen && (name === listenHost.toLowerCase() || address.test(name))) return
   const message =
     'The Host header does not name this machine: use localhost, or allow the name (option hosts, --allow-host)'
   throw new HttpError(403, message, { code: 'HOST_REFUSED' })
@@ -25,36 +29,12 @@ export function guardHost(request: Request, own: OwnNames): void {
 export function guardOrigin(request: Request): void {
   const { headers } = request
   const origin = headers.get('origin')
-  if (origin === null && !isEmbedding(headers)) return
-  const expected = request.headers.get('host') ?? new URL(request.url).host
-  if (origin !== null && URL.parse(origin)?.host === expected) return
+  // An image, a script or a frame of another site sends no Origin.
+  const isEmbedded =
+    /^(cross|same)-site$/.test(headers.get('sec-fetch-site') ?? '') &&
+    headers.get('sec-fetch-dest') !== 'document'
+  if (origin === null && !isEmbedded) return
+  const own = headers.get('host') ?? new URL(request.url).host
+  if (origin !== null && URL.parse(origin)?.host === own) return
   throw new HttpError(403, 'A page of another site sent the request', { code: 'ORIGIN_REFUSED' })
-}
-
-/** Whether a page of another site embeds the answer: images, scripts and frames send no Origin. */
-function isEmbedding(headers: Headers): boolean {
-  const site = headers.get('sec-fetch-site')
-  return (
-    (site === 'cross-site' || site === 'same-site') && headers.get('sec-fetch-dest') !== 'document'
-  )
-}
-
-/** Whether it listens on loopback, or not at all. */
-export function isLoopback(listenHost: string | undefined): boolean {
-  return listenHost === undefined || listenHost === '::1' || loopbackNames.test(listenHost)
-}
-
-function isOwnName(host: string, { listenHost, hosts }: OwnNames): boolean {
-  const name = host.replace(/:\d+$/, '').toLowerCase()
-  if (loopbackNames.test(name) || hosts.some((one) => one.toLowerCase() === name)) return true
-  if (listenHost === undefined || isLoopback(listenHost)) return false
-  // Rebinding needs a name: an address in the Host header cannot have been resolved by a page.
-  return name === listenHost.toLowerCase() || address.test(name)
-}
-
-/** The path as the router reads it: `/%5Fsandbox` is `/_sandbox` there, and must be guarded as that. */
-export function guardedPath(request: Request): string {
-  return new URL(request.url).pathname.replaceAll(/%([0-7][\da-f])/gi, (_, hex: string) =>
-    String.fromCharCode(Number.parseInt(hex, 16)),
-  )
 }

@@ -11,9 +11,14 @@ export type {
   SubscriptionInput,
   SubscriptionPatch,
 } from './deliveries/subscriptions.ts'
-export type { Listening, ListenOptions } from './listen.ts'
 export type { SandboxOptions, SubscriptionOption } from './options.ts'
-export { createSandbox, type Sandbox, type VerificationAction } from './sandbox.ts'
+export {
+  createSandbox,
+  type Listening,
+  type ListenOptions,
+  type Sandbox,
+  type VerificationAction,
+} from './sandbox.ts'
 export type {
   Attempt,
   DeliveryFilter,

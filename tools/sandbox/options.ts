@@ -6,11 +6,7 @@ import { defined } from '../../src/foundation/defined.ts'
 import type { Vendor } from '../../src/protocol/vendor.ts'
 import { isPublicKey } from '../../src/signature/hmac/hmac.ts'
 import { fieldErrors } from './exchange.ts'
-import {
-  isSandboxTime,
-  secret as secretSchema,
-  subscriptionBody,
-} from './schemas/control-schemas.ts'
+import { isSandboxTime, secret as secretSchema, subscriptionBody } from './schemas/control.ts'
 import type { Scenario } from './schemas/scenario.ts'
 import type { StartOptions } from './schemas/snapshot.ts'
 

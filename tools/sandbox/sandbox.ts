@@ -1,11 +1,13 @@
 // The sandbox as its user holds it: created from checked options, with its calls and its ports.
 
+import type { Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Hono } from 'hono'
 import { WebhookError } from '../../src/errors.ts'
 import { defined } from '../../src/foundation/defined.ts'
 import type { AssembledVerification } from '../../src/protocol/resources.ts'
 import { encode } from '../../src/signature/encoding.ts'
-import { apiPath } from './api.ts'
-import { type AppFetch, createApp } from './app.ts'
+import { createApp } from './app.ts'
 import { assemble } from './assemble.ts'
 import {
   asArgumentError,
@@ -17,23 +19,37 @@ import {
   type SandboxDeliveries,
   type SandboxFaults,
 } from './calls.ts'
-import { toStep } from './control-handlers.ts'
+import { toStep } from './control.ts'
 import { Core } from './core.ts'
 import { readDataFile } from './data-file.ts'
 import { refuseFromWithin } from './deliveries/from-within.ts'
 import { HttpError } from './http-error.ts'
-import type { Listening, ListenOptions } from './listen.ts'
-import { smtpHost, smtpMailer } from './mailer.ts'
 import { checkOptions, checkSameStart, type SandboxOptions, startOptions } from './options.ts'
+import { smtpHost, smtpMailer } from './outbox.ts'
+import { apiPath } from './paths.ts'
 import { profile } from './profile.ts'
 import { readScenario, runScenario, withScenario } from './scenario.ts'
-import { actionsBody } from './schemas/control-schemas.ts'
+import { actionsBody } from './schemas/control.ts'
 import type { SavedState, Snapshot, StartOptions } from './schemas/snapshot.ts'
 import type { ActionName } from './transitions.ts'
 import { act, type Step } from './verifications.ts'
 
 /** An action by its name, or with its step or reason. */
 export type VerificationAction = ActionName | Step
+
+/** The address to listen on; loopback and any free port by default. */
+export interface ListenOptions {
+  readonly port?: number | undefined
+  readonly host?: string | undefined
+}
+
+export interface Listening {
+  readonly url: string
+  readonly host: string
+  readonly port: number
+  /** Ends open connections, streams among them. */
+  close(): Promise<void>
+}
 
 /** The service in a box. */
 export interface Sandbox {
@@ -124,7 +140,7 @@ export class LocalSandbox implements Sandbox {
   readonly faults: SandboxFaults
   readonly deliveries: SandboxDeliveries
   readonly #core: Core
-  readonly #answer: AppFetch
+  readonly #app: Hono
   readonly #closing = new AbortController()
   readonly #listening: Listening[] = []
   #closed: Promise<void> | undefined
@@ -146,7 +162,7 @@ export class LocalSandbox implements Sandbox {
     this.clock = clockCalls(this.#core.clock)
     this.faults = faultCalls(this.#core.faults)
     this.deliveries = deliveryCalls(this.#core.deliveries)
-    this.#answer = createApp({
+    this.#app = createApp({
       core: this.#core,
       rateLimit,
       mailServer: smtpUrl ? smtpHost(smtpUrl) : undefined,
@@ -176,8 +192,7 @@ export class LocalSandbox implements Sandbox {
   }
 
   async listen(options?: ListenOptions): Promise<Listening> {
-    const { serve } = await import('./listen.ts')
-    const listening = await serve(this.fetch, options)
+    const listening = await serveOn(this.fetch, options)
     this.#listening.push(listening)
     return listening
   }
@@ -236,12 +251,46 @@ export class LocalSandbox implements Sandbox {
   async #fetch(input: Request | URL | string, init?: RequestInit): Promise<Response> {
     if (this.#closing.signal.aborted) throw new TypeError('the sandbox is closed')
     const request = input instanceof Request && !init ? input : new Request(input, init)
-    return this.#answer(request)
+    return this.#app.fetch(request)
   }
 
   async #close(): Promise<void> {
     this.#closing.abort()
     await Promise.all(this.#listening.map((one) => one.close()))
     await this.#core.close()
+  }
+}
+
+/** Serves over HTTP; rejects with the system's error if the port is taken. */
+async function serveOn(
+  fetch: (request: Request) => Promise<Response>,
+  { port = 0, host = '127.0.0.1' }: ListenOptions = {},
+): Promise<Listening> {
+  const { createAdaptorServer } = await import('@hono/node-server')
+  const server = createAdaptorServer({
+    // The library passes a second argument of its own.
+    fetch: (request) => fetch(request),
+    overrideGlobalObjects: false,
+  }) as Server
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, host, () => {
+      server.off('error', reject)
+      resolve()
+    })
+  })
+  const bound = (server.address() as AddressInfo).port
+  // A wildcard address cannot be called.
+  const reached = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host
+  const name = reached.includes(':') ? `[${reached}]` : reached
+  return {
+    url: `http://${name}:${bound}`,
+    host,
+    port: bound,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
   }
 }

@@ -4,9 +4,8 @@
 import { WebhookError } from '../../src/errors.ts'
 import { defined } from '../../src/foundation/defined.ts'
 import { parseJson } from '../../src/foundation/json.ts'
-import { apiPath } from './api.ts'
-import { controlPath } from './control.ts'
 import type { SandboxOptions } from './options.ts'
+import { apiPath, controlPath } from './paths.ts'
 import {
   actionIssues,
   type ReadScenario,

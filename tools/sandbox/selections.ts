@@ -1,7 +1,7 @@
 // The filters, sorts and pages of the two lists (sections 2.5, 4.2 and 4.5).
 import type { Pagination } from '../../src/protocol/resources.ts'
 import { verificationStatuses } from '../../src/protocol/values.ts'
-import type { ClientsQuery, VerificationsQuery } from './schemas/api-inputs.ts'
+import type { ClientsQuery, VerificationsQuery } from './schemas/api.ts'
 import type { ClientRow, VerificationRow } from './schemas/snapshot.ts'
 
 type Test<Kind> = (row: Kind) => boolean

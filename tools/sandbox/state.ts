@@ -4,7 +4,7 @@
 import type { EventName } from '../../src/protocol/names.ts'
 import type { VirtualClock } from './clock.ts'
 import type { Occurrence } from './deliveries/plan.ts'
-import type { EventBus } from './event-bus.ts'
+import type { EventBus } from './events.ts'
 import { mask, Organizations, seededOrganizations } from './organizations.ts'
 import { type Mailer, Outbox } from './outbox.ts'
 import type { SeededRandom } from './random.ts'

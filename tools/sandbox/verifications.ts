@@ -5,8 +5,8 @@ import { limits, type Requirement } from '../../src/protocol/resources.ts'
 import { assemble } from './assemble.ts'
 import { HttpError, invalidFields } from './http-error.ts'
 import { magicActions } from './magic.ts'
-import { profile } from './profile.ts'
-import type { VerificationInput } from './schemas/api-inputs.ts'
+import { subjectPath } from './paths.ts'
+import type { VerificationInput } from './schemas/api.ts'
 import type { ClientRow, Organization, TrailEntry, VerificationRow } from './schemas/snapshot.ts'
 import type { State } from './state.ts'
 import { type ActionName, allowedIn, isOpen, transitions } from './transitions.ts'
@@ -111,7 +111,7 @@ function clientName(client: ClientRow | undefined): string | null {
 
 function invite({ outbox, random, origin }: State, resource: Resource): void {
   if (resource.subjectEmail === null) return
-  const link = `${origin()}${profile.subjectPath}${resource.accessToken}`
+  const link = `${origin()}${subjectPath}${resource.accessToken}`
   outbox.put({
     id: random.uuid(),
     kind: 'invitation',

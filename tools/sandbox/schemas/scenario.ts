@@ -8,7 +8,7 @@ import {
   sandboxTime,
   seed,
   subscriptionFilters,
-} from './control-schemas.ts'
+} from './control.ts'
 
 /** Moves the clock there before the action. */
 const at = sandboxTime.optional()

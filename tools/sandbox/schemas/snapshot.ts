@@ -15,7 +15,7 @@ import {
   seed,
   subscriptionFilters,
   target,
-} from './control-schemas.ts'
+} from './control.ts'
 import { deliveryRowSchema } from './deliveries.ts'
 import { faultSchema } from './faults.ts'
 

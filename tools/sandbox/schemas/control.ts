@@ -1,5 +1,5 @@
-// The bodies, queries and answers of the sandbox's control plane, as schemas; control-routes.ts
-// assigns them to routes. None of this is part of the service's own document.
+// The bodies, queries and answers of the sandbox's control plane, as schemas, and the form of its
+// routes. None of this is part of the service's own document.
 import * as z from 'zod'
 import { eventNames, families, legacyFamily, legacyNames } from '../../../src/protocol/names.ts'
 import { countryCode, dateTime, emailAddress, limits } from '../../../src/protocol/resources.ts'
@@ -135,5 +135,34 @@ export const keySchema = z.looseObject({
   key: z.string(),
   active: z.boolean(),
 })
+export const keyBody = z.object({ organizationId: z.string() })
+export const resentSchema = z.object({ resent: z.int() })
 export const list = <Item extends z.ZodType>(item: Item) => z.looseObject({ data: z.array(item) })
 export const reveal = z.object({ reveal: z.enum(['true', 'false']).optional() })
+
+/** A route of the control plane. */
+export interface ControlRoute<Params = unknown, Query = unknown, Body = unknown> {
+  /** Its name in the OpenAPI document. */
+  readonly name: string
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  readonly path: string
+  readonly summary: string
+  readonly params?: z.ZodType<Params>
+  readonly query?: z.ZodType<Query>
+  readonly body?: z.ZodType<Body>
+  readonly bodyOptional?: true
+  /** The largest body, if it may have more bytes than others. */
+  readonly maxBytes?: number
+  /** 200 by default. */
+  readonly status?: number
+  readonly response: z.ZodType
+  /** Called with checked input. */
+  handle(input: { readonly params: Params; readonly query: Query; readonly body: Body }): unknown
+}
+
+/** Types the input of a handler by the schemas beside it. */
+export function route<Params, Query, Body>(
+  definition: ControlRoute<Params, Query, Body>,
+): ControlRoute {
+  return definition as ControlRoute
+}
