@@ -13,7 +13,7 @@ const outside = imports.filter(({ to }) => !isOurs(to))
 const floors: readonly (readonly [pattern: RegExp, floor: number])[] = [
   [/^src\/delivery\.ts$/, 1],
   [/^src\/errors\.ts$/, 0],
-  [/^src\/foundation\//, 0],
+  [/^src\/(foundation|host)\//, 0],
   [/^src\/(signature|protocol)\//, 1],
   [/^src\/dispatch\/fetch-resource\.ts$/, 4.1],
   [/^src\/observe\/opentelemetry\//, 5],

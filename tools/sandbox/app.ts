@@ -23,7 +23,7 @@ import {
   subjectPath,
 } from './paths.ts'
 import type { RateVerdict } from './rate-limit.ts'
-import type { ControlRoute } from './schemas/control.ts'
+import type { ControlRoutes } from './schemas/control.ts'
 import type { Organization } from './schemas/snapshot.ts'
 import type { State } from './state.ts'
 import { subjectPage } from './subject-page.ts'
@@ -102,7 +102,7 @@ function mountGuards(app: Hono, { listenHost, hosts }: AppOptions): void {
 /** The documents, and what lies below the addresses that the sandbox prints. */
 function mountDocuments(
   app: Hono,
-  routes: readonly ControlRoute[],
+  routes: ControlRoutes,
   { origin, mailServer }: AppOptions,
 ): void {
   const documents: Readonly<Record<string, () => unknown>> = {
@@ -118,7 +118,10 @@ function mountDocuments(
         mail: mailServer ? `is sent by ${mailServer}` : 'is kept in the outbox, and not sent',
         routes: {
           ...Object.fromEntries(
-            routes.map(({ method, path, summary }) => [`${method} ${controlPath}${path}`, summary]),
+            Object.entries(routes).map(([place, { summary }]) => [
+              place.replace(' ', ` ${controlPath}`),
+              summary,
+            ]),
           ),
           [`GET ${controlPath}/events`]: 'Everything that happens, as server-sent events',
         },

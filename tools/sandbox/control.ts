@@ -1,6 +1,6 @@
 // The control plane under `/_sandbox`: its routes with what each one does. The router, the checks,
 // the index and the OpenAPI document read this list.
-import { Hono } from 'hono'
+import { type Context, Hono } from 'hono'
 import { defined } from '../../src/foundation/defined.ts'
 import { assembledVerificationSchema, clientSchema } from '../../src/protocol/resources.ts'
 import { assemble } from './assemble.ts'
@@ -18,6 +18,7 @@ import {
   actionsBody,
   advanceBody,
   type ControlRoute,
+  type ControlRoutes,
   clientPatch,
   clockBody,
   clockSchema,
@@ -47,8 +48,8 @@ import { pageOf } from './selections.ts'
 import { act, type Step } from './verifications.ts'
 
 /** The routes of the control plane, their paths relative to `controlPath`. */
-export function controlRoutes(core: Core): readonly ControlRoute[] {
-  return [
+export function controlRoutes(core: Core): ControlRoutes {
+  return {
     ...resourceRoutes(core),
     ...subscriptionRoutes(core),
     ...deliveryRoutes(core),
@@ -56,20 +57,21 @@ export function controlRoutes(core: Core): readonly ControlRoute[] {
     ...faultRoutes(core),
     ...stateRoutes(core),
     ...accessRoutes(core),
-  ]
+  }
 }
 
 /** The router of the control plane. */
-export function createControl(routes: readonly ControlRoute[]): Hono {
+export function createControl(routes: ControlRoutes): Hono {
   return mount(
     new Hono(),
-    routes.map((one) => ({
-      ...one,
-      async answer({ req }) {
-        const input = await inputOf(one, req.raw, req.param())
-        return Response.json(await one.handle(input), { status: one.status ?? 200 })
-      },
-    })),
+    Object.entries(routes).map(([place, route]) => {
+      const [method = '', path = ''] = place.split(' ')
+      const answer = async ({ req }: Context) => {
+        const input = await inputOf(route, req.raw, req.param())
+        return Response.json(await route.handle(input), { status: route.status ?? 200 })
+      }
+      return { method, path, answer }
+    }),
   )
 }
 
@@ -94,41 +96,32 @@ async function inputOf(
 
 function resourceRoutes({ state }: Core) {
   const clientOf = (id: string) => found(state.clients.get(id), 'Client')
-  return [
-    route({
-      name: 'act',
-      method: 'POST',
-      path: '/verifications/{id}/actions',
-      summary: 'Act on a verification as its subject, its operator or the clock',
-      params: id,
-      body: actionsBody,
-      response: assembledVerificationSchema,
-      handle({ params, body }) {
-        const row = found(state.verifications.get(params.id), 'Verification')
-        act(state, row, { steps: body.actions.map(toStep), force: body.force })
-        return assemble(row)
+  return {
+    'POST /verifications/{id}/actions': route(
+      'Act on a verification as its subject, its operator or the clock',
+      {
+        params: id,
+        body: actionsBody,
+        response: assembledVerificationSchema,
+        handle({ params, body }) {
+          const row = found(state.verifications.get(params.id), 'Verification')
+          act(state, row, { steps: body.actions.map(toStep), force: body.force })
+          return assemble(row)
+        },
       },
-    }),
-    route({
-      name: 'updateClient',
-      method: 'PATCH',
-      path: '/clients/{id}',
-      summary: 'Update a client',
+    ),
+    'PATCH /clients/{id}': route('Update a client', {
       params: id,
       body: clientPatch,
       response: clientSchema,
       handle: ({ params, body }) => updateClient(state, clientOf(params.id), body),
     }),
-    route({
-      name: 'deleteClient',
-      method: 'DELETE',
-      path: '/clients/{id}',
-      summary: 'Soft-delete a client',
+    'DELETE /clients/{id}': route('Soft-delete a client', {
       params: id,
       response: clientSchema,
       handle: ({ params }) => deleteClient(state, clientOf(params.id)),
     }),
-  ]
+  }
 }
 
 /** An action by its name alone, or with a step or a reason. */
@@ -138,53 +131,36 @@ export function toStep(action: Step['action'] | Step): Step {
 
 function subscriptionRoutes({ deliveries: { subscriptions } }: Core) {
   const one = (subscription: Subscription | undefined) => found(subscription, 'Subscription')
-  return [
-    route({
-      name: 'listSubscriptions',
-      method: 'GET',
-      path: '/subscriptions',
-      summary: 'List subscriptions; secrets are masked unless reveal=true',
+  return {
+    'GET /subscriptions': route('List subscriptions; secrets are masked unless reveal=true', {
       query: reveal,
       response: list(subscriptionSchema),
       handle: ({ query }) => ({
         data: subscriptions.list().map((each) => shown(each, query.reveal)),
       }),
     }),
-    route({
-      name: 'createSubscription',
-      method: 'POST',
-      path: '/subscriptions',
-      summary: 'Create a subscription; the answer shows its secret',
+    'POST /subscriptions': route('Create a subscription; the answer shows its secret', {
       body: subscriptionBody,
       status: 201,
       response: subscriptionSchema,
       handle: ({ body }) => subscriptions.create(body),
     }),
-    route({
-      name: 'getSubscription',
-      method: 'GET',
-      path: '/subscriptions/{id}',
-      summary: 'Get a subscription; its secret is masked unless reveal=true',
-      params: id,
-      query: reveal,
-      response: subscriptionSchema,
-      handle: ({ params, query }) => shown(one(subscriptions.get(params.id)), query.reveal),
-    }),
-    route({
-      name: 'updateSubscription',
-      method: 'PATCH',
-      path: '/subscriptions/{id}',
-      summary: 'Change, pause or resume a subscription',
+    'GET /subscriptions/{id}': route(
+      'Get a subscription; its secret is masked unless reveal=true',
+      {
+        params: id,
+        query: reveal,
+        response: subscriptionSchema,
+        handle: ({ params, query }) => shown(one(subscriptions.get(params.id)), query.reveal),
+      },
+    ),
+    'PATCH /subscriptions/{id}': route('Change, pause or resume a subscription', {
       params: id,
       body: subscriptionPatch,
       response: subscriptionSchema,
       handle: ({ params, body }) => shown(one(subscriptions.update(params.id, body))),
     }),
-    route({
-      name: 'deleteSubscription',
-      method: 'DELETE',
-      path: '/subscriptions/{id}',
-      summary: 'Delete a subscription',
+    'DELETE /subscriptions/{id}': route('Delete a subscription', {
       params: id,
       response: json,
       handle({ params }) {
@@ -192,18 +168,17 @@ function subscriptionRoutes({ deliveries: { subscriptions } }: Core) {
         return { deleted: true }
       },
     }),
-    route({
-      name: 'rotateSecret',
-      method: 'POST',
-      path: '/subscriptions/{id}/rotate',
-      summary: 'Set a new secret of a subscription; the old one signs beside it for a while',
-      params: id,
-      body: rotateBody,
-      bodyOptional: true,
-      response: subscriptionSchema,
-      handle: ({ params, body }) => one(subscriptions.rotateSecret(params.id, body)),
-    }),
-  ]
+    'POST /subscriptions/{id}/rotate': route(
+      'Set a new secret of a subscription; the old one signs beside it for a while',
+      {
+        params: id,
+        body: rotateBody,
+        bodyOptional: true,
+        response: subscriptionSchema,
+        handle: ({ params, body }) => one(subscriptions.rotateSecret(params.id, body)),
+      },
+    ),
+  }
 }
 
 /** A subscription as it is shown after its creation. */
@@ -214,34 +189,25 @@ function shown(subscription: Subscription, reveal?: string): Subscription {
 
 function deliveryRoutes(core: Core) {
   const { deliveries } = core
-  return [
-    route({
-      name: 'listDeliveries',
-      method: 'GET',
-      path: '/deliveries',
-      summary: 'List deliveries, newest first; all of them, or with page or limit a page',
-      query: deliveryQuery,
-      response: deliveryPage,
-      handle({ query: { page = 1, limit, ...filter } }) {
-        const all = deliveries.list(filter)
-        const size = limit ?? (page > 1 ? 100 : undefined)
-        return size === undefined ? { data: all } : pageOf(all, { page, limit: size })
+  return {
+    'GET /deliveries': route(
+      'List deliveries, newest first; all of them, or with page or limit a page',
+      {
+        query: deliveryQuery,
+        response: deliveryPage,
+        handle({ query: { page = 1, limit, ...filter } }) {
+          const all = deliveries.list(filter)
+          const size = limit ?? (page > 1 ? 100 : undefined)
+          return size === undefined ? { data: all } : pageOf(all, { page, limit: size })
+        },
       },
-    }),
-    route({
-      name: 'getDelivery',
-      method: 'GET',
-      path: '/deliveries/{id}',
-      summary: 'Get a delivery with its attempts and their exact bytes',
+    ),
+    'GET /deliveries/{id}': route('Get a delivery with its attempts and their exact bytes', {
       params: id,
       response: deliverySchema,
       handle: ({ params }) => found(deliveries.get(params.id), 'Delivery'),
     }),
-    route({
-      name: 'resendDelivery',
-      method: 'POST',
-      path: '/deliveries/{id}/resend',
-      summary: 'Send a delivery again',
+    'POST /deliveries/{id}/resend': route('Send a delivery again', {
       params: id,
       response: deliverySchema,
       handle({ params }) {
@@ -251,46 +217,30 @@ function deliveryRoutes(core: Core) {
         return again
       },
     }),
-    route({
-      name: 'resendDeliveries',
-      method: 'POST',
-      path: '/resend',
-      summary: 'Send again every delivery that fits a filter',
+    'POST /resend': route('Send again every delivery that fits a filter', {
       body: deliveryFilter,
       bodyOptional: true,
       response: resentSchema,
       handle: ({ body }) => ({ resent: deliveries.resendAll(body) }),
     }),
-    route({
-      name: 'flush',
-      method: 'POST',
-      path: '/flush',
-      summary: 'Wait until no delivery and no mail is due',
+    'POST /flush': route('Wait until no delivery and no mail is due', {
       response: json,
       async handle() {
         await core.flush()
         return { flushed: true }
       },
     }),
-  ]
+  }
 }
 
 function timeRoutes({ clock }: Core) {
   const time = () => ({ now: clock.now().toISOString(), frozen: clock.frozen })
-  return [
-    route({
-      name: 'getClock',
-      method: 'GET',
-      path: '/clock',
-      summary: 'Get the time of the sandbox',
+  return {
+    'GET /clock': route('Get the time of the sandbox', {
       response: clockSchema,
       handle: time,
     }),
-    route({
-      name: 'setClock',
-      method: 'PUT',
-      path: '/clock',
-      summary: 'Set, freeze or release the clock',
+    'PUT /clock': route('Set, freeze or release the clock', {
       body: clockBody,
       response: clockSchema,
       async handle({ body: { now, frozen } }) {
@@ -301,11 +251,7 @@ function timeRoutes({ clock }: Core) {
         return time()
       },
     }),
-    route({
-      name: 'advanceClock',
-      method: 'POST',
-      path: '/clock/advance',
-      summary: 'Advance the clock; what falls due happens in the order of time',
+    'POST /clock/advance': route('Advance the clock; what falls due happens in the order of time', {
       body: advanceBody,
       response: clockSchema,
       async handle({ body }) {
@@ -314,70 +260,48 @@ function timeRoutes({ clock }: Core) {
         return time()
       },
     }),
-  ]
+  }
 }
 
 function faultRoutes({ faults }: Core) {
   const all = () => ({ faults: faults.list() })
-  const common = { path: '/faults', response: faultsBody } as const
-  return [
-    route({
-      ...common,
-      name: 'getFaults',
-      method: 'GET',
-      summary: 'List the faults that are set',
+  return {
+    'GET /faults': route('List the faults that are set', {
+      response: faultsBody,
       handle: all,
     }),
-    route({
-      ...common,
-      name: 'setFaults',
-      method: 'PUT',
-      summary: 'Replace the faults',
+    'PUT /faults': route('Replace the faults', {
+      response: faultsBody,
       body: faultsBody,
       handle({ body }) {
         faults.set(body.faults)
         return all()
       },
     }),
-    route({
-      ...common,
-      name: 'clearFaults',
-      method: 'DELETE',
-      summary: 'Remove all faults',
+    'DELETE /faults': route('Remove all faults', {
+      response: faultsBody,
       handle() {
         faults.clear()
         return all()
       },
     }),
-  ]
+  }
 }
 
 function stateRoutes(core: Core) {
-  return [
-    route({
-      name: 'reset',
-      method: 'POST',
-      path: '/reset',
-      summary: 'Back to the state right after the start',
+  return {
+    'POST /reset': route('Back to the state right after the start', {
       response: json,
       handle() {
         core.reset()
         return { reset: true }
       },
     }),
-    route({
-      name: 'getSnapshot',
-      method: 'GET',
-      path: '/snapshot',
-      summary: 'The whole state as JSON, secrets included',
+    'GET /snapshot': route('The whole state as JSON, secrets included', {
       response: json,
       handle: () => core.snapshot(),
     }),
-    route({
-      name: 'putSnapshot',
-      method: 'PUT',
-      path: '/snapshot',
-      summary: 'Replace the whole state by a snapshot',
+    'PUT /snapshot': route('Replace the whole state by a snapshot', {
       body: json,
       maxBytes: 512 * 1_048_576,
       response: json,
@@ -386,23 +310,18 @@ function stateRoutes(core: Core) {
         return { restored: true }
       },
     }),
-    route({
-      name: 'getOutbox',
-      method: 'GET',
-      path: '/outbox',
-      summary: 'The mail that the service would send',
+    'GET /outbox': route('The mail that the service would send', {
       response: list(json),
       handle: () => ({ data: core.state.outbox.list() }),
     }),
-    route({
-      name: 'getAssumptions',
-      method: 'GET',
-      path: '/assumptions',
-      summary: 'What the service’s document does not show, and how the sandbox reads it',
-      response: json,
-      handle: () => ({ data: assumptions, magicNames, magicKeys, subscriptionFilters }),
-    }),
-  ]
+    'GET /assumptions': route(
+      'What the service’s document does not show, and how the sandbox reads it',
+      {
+        response: json,
+        handle: () => ({ data: assumptions, magicNames, magicKeys, subscriptionFilters }),
+      },
+    ),
+  }
 }
 
 function accessRoutes({ state }: Core) {
@@ -412,38 +331,22 @@ function accessRoutes({ state }: Core) {
     state.saveOrganizations()
     return kept
   }
-  return [
-    route({
-      name: 'listOrganizations',
-      method: 'GET',
-      path: '/organizations',
-      summary: 'List the organizations with their plans',
+  return {
+    'GET /organizations': route('List the organizations with their plans', {
       response: list(json),
       handle: () => ({ data: organizations.list() }),
     }),
-    route({
-      name: 'updateOrganization',
-      method: 'PATCH',
-      path: '/organizations/{id}',
-      summary: 'Change an organization’s plan, payment or rate',
+    'PATCH /organizations/{id}': route('Change an organization’s plan, payment or rate', {
       params: id,
       body: organizationPatch,
       response: json,
       handle: ({ params, body }) => saved(organizations.update(params.id, body), 'Organization'),
     }),
-    route({
-      name: 'listKeys',
-      method: 'GET',
-      path: '/api-keys',
-      summary: 'List API keys, masked',
+    'GET /api-keys': route('List API keys, masked', {
       response: list(keySchema),
       handle: () => ({ data: organizations.keys() }),
     }),
-    route({
-      name: 'createKey',
-      method: 'POST',
-      path: '/api-keys',
-      summary: 'Generate an API key; it is shown only once',
+    'POST /api-keys': route('Generate an API key; it is shown only once', {
       body: keyBody,
       status: 201,
       response: keySchema,
@@ -454,23 +357,15 @@ function accessRoutes({ state }: Core) {
         return saved(organizations.generate(organizationId, clock.now()), 'API key')
       },
     }),
-    route({
-      name: 'rotateKey',
-      method: 'POST',
-      path: '/api-keys/{id}/rotate',
-      summary: 'Replace an API key; the new one is shown only once',
+    'POST /api-keys/{id}/rotate': route('Replace an API key; the new one is shown only once', {
       params: id,
       response: keySchema,
       handle: ({ params }) => saved(organizations.rotate(params.id, clock.now()), 'Active API key'),
     }),
-    route({
-      name: 'revokeKey',
-      method: 'DELETE',
-      path: '/api-keys/{id}',
-      summary: 'Revoke an API key',
+    'DELETE /api-keys/{id}': route('Revoke an API key', {
       params: id,
       response: keySchema,
       handle: ({ params }) => saved(organizations.revoke(params.id), 'API key'),
     }),
-  ]
+  }
 }

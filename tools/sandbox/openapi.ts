@@ -12,7 +12,7 @@ import {
   queryParameters,
   validationErrorSchema,
 } from './schemas/api.ts'
-import type { ControlRoute } from './schemas/control.ts'
+import type { ControlRoute, ControlRoutes } from './schemas/control.ts'
 
 type Endpoint = keyof typeof endpoints
 type Schema = ControlRoute['response']
@@ -111,23 +111,22 @@ export function apiDocument(origin: string): object {
 }
 
 /** The document of the control plane. */
-export function controlDocument(routes: readonly ControlRoute[], origin: string): object {
+export function controlDocument(routes: ControlRoutes, origin: string): object {
   const paths: Paths = {}
-  for (const { name, summary, query, body, bodyOptional, response, ...route } of routes) {
-    add(
-      paths,
-      route,
-      defined({
-        operationId: name,
-        summary,
-        parameters: parameters(route.path, query),
-        requestBody: body && { required: !bodyOptional, content: json(body) },
-        responses: {
-          [route.status ?? 200]: answer('Success', response),
-          default: answer('Rejected', errorBodySchema),
-        },
-      }),
-    )
+  for (const [place, route] of Object.entries(routes)) {
+    const { summary, query, body, bodyOptional, response, status = 200 } = route
+    const [method = '', path = ''] = place.split(' ')
+    const operation = {
+      operationId: place.toLowerCase().replaceAll(/\W+(\w?)/g, (_, letter) => letter.toUpperCase()),
+      summary,
+      parameters: parameters(path, query),
+      requestBody: body && { required: !bodyOptional, content: json(body) },
+      responses: {
+        [status]: answer('Success', response),
+        default: answer('Rejected', errorBodySchema),
+      },
+    }
+    add(paths, { path, method }, defined(operation))
   }
   paths['/events'] = {
     get: {

@@ -142,10 +142,6 @@ export const reveal = z.object({ reveal: z.enum(['true', 'false']).optional() })
 
 /** A route of the control plane. */
 export interface ControlRoute<Params = unknown, Query = unknown, Body = unknown> {
-  /** Its name in the OpenAPI document. */
-  readonly name: string
-  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
-  readonly path: string
   readonly summary: string
   readonly params?: z.ZodType<Params>
   readonly query?: z.ZodType<Query>
@@ -160,9 +156,13 @@ export interface ControlRoute<Params = unknown, Query = unknown, Body = unknown>
   handle(input: { readonly params: Params; readonly query: Query; readonly body: Body }): unknown
 }
 
+/** Routes by method and path, e.g. `GET /clock`. */
+export type ControlRoutes = Readonly<Record<string, ControlRoute>>
+
 /** Types the input of a handler by the schemas beside it. */
 export function route<Params, Query, Body>(
-  definition: ControlRoute<Params, Query, Body>,
+  summary: string,
+  details: Omit<ControlRoute<Params, Query, Body>, 'summary'>,
 ): ControlRoute {
-  return definition as ControlRoute
+  return { summary, ...details } as ControlRoute
 }
