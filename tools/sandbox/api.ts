@@ -2,7 +2,6 @@
 // with the legacy paths beside the canonical ones. Each look-up is bound to the caller's organization.
 import { type Context, Hono } from 'hono'
 import { endpoints } from '../../src/client/contract.ts'
-import { assemble } from './assemble.ts'
 import { createClientRecord } from './clients.ts'
 import { checked, jsonBody, mount, type Schema } from './exchange.ts'
 import { HttpError, invalidFields, notFound } from './http-error.ts'
@@ -10,7 +9,7 @@ import { legacyPaths } from './paths.ts'
 import type { Organization } from './schemas/snapshot.ts'
 import { pageOf, selectClients, selected, selectVerifications } from './selections.ts'
 import type { State } from './state.ts'
-import { createVerification } from './verifications.ts'
+import { assemble, createVerification } from './verifications.ts'
 
 type EndpointName = keyof typeof endpoints
 

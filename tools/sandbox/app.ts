@@ -13,7 +13,7 @@ import { streamEvents } from './events.ts'
 import { mount } from './exchange.ts'
 import { guardHost, guardOrigin } from './host-guard.ts'
 import { HttpError, notFound } from './http-error.ts'
-import { rateOf } from './organizations.ts'
+import { type RateVerdict, rateOf } from './organizations.ts'
 import {
   apiPath,
   consolePath,
@@ -22,7 +22,6 @@ import {
   legacyPaths,
   subjectPath,
 } from './paths.ts'
-import type { RateVerdict } from './rate-limit.ts'
 import type { ControlRoutes } from './schemas/control.ts'
 import type { Organization } from './schemas/snapshot.ts'
 import type { State } from './state.ts'

@@ -9,13 +9,13 @@ import { createActivityLog } from '../console/activity.ts'
 import { assetResponse, pageResponse, safeHeaders } from '../console/page.ts'
 import { bringsToken, tokenCookie, tokenOf } from '../console/token.ts'
 import { createApi } from './api.ts'
-import { assemble, stepData } from './assemble.ts'
 import type { Core } from './core.ts'
 import { jsonBody } from './exchange.ts'
 import { HttpError, methodNotAllowed, notFound } from './http-error.ts'
 import { apiPath, consolePath, controlPath, subjectPath } from './paths.ts'
 import { profile } from './profile.ts'
 import { allowedIn } from './transitions.ts'
+import { assemble, stepData } from './verifications.ts'
 
 /** Mounts the console's pages and routes, and rejects changes that a browser sends without a token. */
 export function mountConsole(app: Hono, core: Core): void {

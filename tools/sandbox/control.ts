@@ -3,16 +3,14 @@
 import { type Context, Hono } from 'hono'
 import { defined } from '../../src/foundation/defined.ts'
 import { assembledVerificationSchema, clientSchema } from '../../src/protocol/resources.ts'
-import { assemble } from './assemble.ts'
 import { assumptions } from './assumptions.ts'
 import { deleteClient, updateClient } from './clients.ts'
 import type { Core } from './core.ts'
-import { refuseFromWithin } from './deliveries/from-within.ts'
+import { refuseFromWithin } from './deliveries/attempt.ts'
 import type { Subscription } from './deliveries/subscriptions.ts'
 import { checked, jsonBody, mount, queryOf } from './exchange.ts'
 import { found, HttpError, invalidFields } from './http-error.ts'
-import { magicKeys, magicNames } from './magic.ts'
-import { mask } from './organizations.ts'
+import { magicKeys, mask } from './organizations.ts'
 import { profile } from './profile.ts'
 import {
   actionsBody,
@@ -45,7 +43,7 @@ import {
 } from './schemas/deliveries.ts'
 import { faultsBody } from './schemas/faults.ts'
 import { pageOf } from './selections.ts'
-import { act, type Step } from './verifications.ts'
+import { act, assemble, magicNames, type Step } from './verifications.ts'
 
 /** The routes of the control plane, their paths relative to `controlPath`. */
 export function controlRoutes(core: Core): ControlRoutes {

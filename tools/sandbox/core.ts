@@ -6,8 +6,7 @@ import { systemClock } from '../../src/foundation/clock.ts'
 import type { Vendor } from '../../src/protocol/vendor.ts'
 import { VirtualClock } from './clock.ts'
 import { DataFile } from './data-file.ts'
-import { Deliveries, type DeliveriesChange } from './deliveries/deliveries.ts'
-import { details, unmeasured } from './deliveries/shown.ts'
+import { Deliveries, details, unmeasured } from './deliveries/deliveries.ts'
 import { EventBus } from './events.ts'
 import { checked } from './exchange.ts'
 import { FaultRules } from './faults.ts'
@@ -69,7 +68,14 @@ export class Core {
       vendor,
       secret: () => this.#secret,
       hasOrganization: (id) => this.state.organizations.get(id) !== undefined,
-      onChange: (change) => this.#deliveriesChanged(change),
+      onDelivery: (row) => {
+        changed()
+        events.publish('delivery', details(row))
+      },
+      onSubscription: (id, row) => {
+        changed()
+        events.publish('subscription', row ? masked(row) : { id, removed: true })
+      },
     })
     this.state = new State({
       clock,
@@ -175,13 +181,6 @@ export class Core {
   #faultsChanged(): void {
     this.#file?.change()
     this.events.publish('faults', { faults: this.faults.list() })
-  }
-
-  #deliveriesChanged({ kind, id, value }: DeliveriesChange): void {
-    this.#file?.change()
-    if (value === undefined) this.events.publish(kind, { id, removed: true })
-    else if (kind === 'delivery') this.events.publish(kind, details(value))
-    else this.events.publish(kind, masked(value))
   }
 }
 

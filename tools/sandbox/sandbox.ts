@@ -8,7 +8,6 @@ import { defined } from '../../src/foundation/defined.ts'
 import type { AssembledVerification } from '../../src/protocol/resources.ts'
 import { encode } from '../../src/signature/encoding.ts'
 import { createApp } from './app.ts'
-import { assemble } from './assemble.ts'
 import {
   asArgumentError,
   checkedArgument,
@@ -22,7 +21,7 @@ import {
 import { toStep } from './control.ts'
 import { Core } from './core.ts'
 import { readDataFile } from './data-file.ts'
-import { refuseFromWithin } from './deliveries/from-within.ts'
+import { refuseFromWithin } from './deliveries/attempt.ts'
 import { HttpError } from './http-error.ts'
 import { checkOptions, checkSameStart, type SandboxOptions, startOptions } from './options.ts'
 import { smtpHost, smtpMailer } from './outbox.ts'
@@ -32,7 +31,7 @@ import { readScenario, runScenario, withScenario } from './scenario.ts'
 import { actionsBody } from './schemas/control.ts'
 import type { SavedState, Snapshot, StartOptions } from './schemas/snapshot.ts'
 import type { ActionName } from './transitions.ts'
-import { act, type Step } from './verifications.ts'
+import { act, assemble, type Step } from './verifications.ts'
 
 /** An action by its name, or with its step or reason. */
 export type VerificationAction = ActionName | Step

@@ -5,10 +5,9 @@ import type { EventName } from '../../src/protocol/names.ts'
 import type { VirtualClock } from './clock.ts'
 import type { Occurrence } from './deliveries/plan.ts'
 import type { EventBus } from './events.ts'
-import { mask, Organizations, seededOrganizations } from './organizations.ts'
+import { mask, Organizations, type RateVerdict, seededOrganizations } from './organizations.ts'
 import { type Mailer, Outbox } from './outbox.ts'
 import type { SeededRandom } from './random.ts'
-import { RateLimiter, type RateVerdict } from './rate-limit.ts'
 import type { ClientRow, Snapshot, VerificationRow } from './schemas/snapshot.ts'
 import { isOpen } from './transitions.ts'
 
@@ -30,7 +29,7 @@ export interface StateOptions {
 
 /** A state without records, as after a reset. */
 export function emptyState(now: Date): StateDump {
-  const nothing = { seq: 0, verifications: [], clients: [], outbox: [], rates: {} }
+  const nothing = { seq: 0, verifications: [], clients: [], outbox: [] }
   return { ...nothing, ...seededOrganizations(now) }
 }
 
@@ -44,7 +43,6 @@ export class State {
   readonly organizations: Organizations
   readonly outbox: Outbox
   readonly #options: StateOptions
-  readonly #rates = new RateLimiter()
   #seq = 0
 
   constructor(options: StateOptions) {
@@ -63,7 +61,7 @@ export class State {
 
   /** Counts a request against its organization's rate. */
   takeRate(organizationId: string, limit: number): RateVerdict {
-    const verdict = this.#rates.take(organizationId, limit, this.clock.now())
+    const verdict = this.organizations.takeRate(organizationId, limit, this.clock.now())
     if (verdict.allowed) this.#options.onChange()
     return verdict
   }
@@ -102,7 +100,6 @@ export class State {
   dump(): StateDump {
     return {
       seq: this.#seq,
-      rates: this.#rates.dump(),
       verifications: Array.from(this.verifications.values(), (row) => ({ ...row })),
       clients: Array.from(this.clients.values(), (row) => ({ ...row })),
       outbox: this.outbox.list(),
@@ -113,7 +110,6 @@ export class State {
   load(saved: StateDump): void {
     this.#seq = saved.seq
     this.organizations.load(saved)
-    this.#rates.load(saved.rates)
     this.outbox.load(saved.outbox)
     this.verifications.clear()
     for (const row of saved.verifications) {

@@ -1,10 +1,12 @@
 // Changes of a verification: its creation and the actions of subject, operator and clock.
 // Every change sets updatedAt, extends the audit trail and, where section 6 has one, emits an event.
 import { defined } from '../../src/foundation/defined.ts'
-import { limits, type Requirement } from '../../src/protocol/resources.ts'
-import { assemble } from './assemble.ts'
+import {
+  type AssembledVerification,
+  limits,
+  type Requirement,
+} from '../../src/protocol/resources.ts'
 import { HttpError, invalidFields } from './http-error.ts'
-import { magicActions } from './magic.ts'
 import { subjectPath } from './paths.ts'
 import type { VerificationInput } from './schemas/api.ts'
 import type { ClientRow, Organization, TrailEntry, VerificationRow } from './schemas/snapshot.ts'
@@ -244,4 +246,136 @@ function share({ outbox, random, clock }: State, row: VerificationRow): void {
       shared: Object.fromEntries(shared.map((field) => [field, result[field]])),
     })
   }
+}
+
+/** The behavior that a magic name selects. */
+export interface MagicName {
+  readonly name: string
+  readonly actions: readonly ActionName[]
+  readonly effect: string
+}
+
+/** Magic subject names; they match whole and whatever the case. */
+export const magicNames: readonly MagicName[] = [
+  {
+    name: 'Auto Approve',
+    actions: ['start', 'submit', 'review', 'approve'],
+    effect: 'the subject submits all steps and the operator approves, with a score of 97',
+  },
+  {
+    name: 'Auto Reject',
+    actions: ['start', 'submit', 'review', 'reject'],
+    effect: 'the subject submits all steps and the operator rejects, with a score of 12',
+  },
+  {
+    name: 'Auto Review',
+    actions: ['start', 'submit', 'review'],
+    effect: 'the subject submits all steps; the verification waits for an operator',
+  },
+  {
+    name: 'No Answer',
+    actions: [],
+    effect: 'the subject never opens the link; the verification expires by the clock',
+  },
+]
+
+function magicActions(subjectName: string | null): readonly ActionName[] {
+  const wanted = subjectName?.trim().toLowerCase()
+  return magicNames.find(({ name }) => name.toLowerCase() === wanted)?.actions ?? []
+}
+
+// The single-request read of section 2.2. What the subject did not fill in is invented from the
+// verification's id, so that it stays the same.
+
+type StepData = Readonly<Record<string, unknown>>
+
+type Place = 'person' | 'biometric' | 'location' | 'contact' | 'business' | 'financial' | 'pep'
+
+/** The field of each step's data; consent, attestation and estate appear only in the trail. */
+const places: Readonly<Record<string, Place>> = {
+  person: 'person',
+  biometric_face: 'biometric',
+  location: 'location',
+  contact: 'contact',
+  business: 'business',
+  financial: 'financial',
+  pep_hio: 'pep',
+}
+
+export function assemble(row: VerificationRow): AssembledVerification {
+  const { resource, score, trail } = row
+  const steps: Record<Place, StepData | null> = {
+    person: null,
+    biometric: null,
+    location: null,
+    contact: null,
+    business: null,
+    financial: null,
+    pep: null,
+  }
+  for (const [step, place] of Object.entries(places)) steps[place] = stepData(row, step)
+  const document = stepData(row, 'document')
+  return {
+    ...resource,
+    score,
+    ...steps,
+    documents: document ? [document] : [],
+    steps: [creation(row), ...trail.map((entry) => withGiven(entry, row))],
+  }
+}
+
+/** The data of a step; null until it is submitted. */
+export function stepData(row: VerificationRow, step: string): StepData | null {
+  const completedAt = row.completed[step]
+  if (completedAt === undefined) return null
+  const place = places[step]
+  const invented = step === 'document' ? inventDocument(row) : place ? invent(place, row) : {}
+  return { status: 'completed', completedAt, ...invented, ...row.given?.[step] }
+}
+
+/** Steps without an object of their own: what was given stands in their entry of the trail. */
+const unplaced = /^(?:consent|attestation|estate)$/
+
+function withGiven(entry: TrailEntry, { given }: VerificationRow): TrailEntry | object {
+  const own = entry.step !== null && unplaced.test(entry.step) ? given?.[entry.step] : undefined
+  return own ? { ...entry, given: own } : entry
+}
+
+/** The trail's first entry follows from the row, which therefore does not hold it. */
+function creation({ resource }: VerificationRow): TrailEntry {
+  const { createdAt: at } = resource
+  return { at, action: 'create', actor: 'requestor', step: null, status: 'initiated' }
+}
+
+function invent(place: Place, row: VerificationRow): StepData {
+  const { subjectName, subjectEmail, subjectPhone, id } = row.resource
+  const confidence = 70 + (digit(id, 0) * 16 + digit(id, 1)) / 9
+  const matched = row.resource.status !== 'rejected'
+  const data: Readonly<Record<Place, StepData>> = {
+    person: {
+      fullName: subjectName,
+      dateOfBirth: `19${60 + digit(id, 2)}-0${1 + (digit(id, 3) % 9)}-15`,
+    },
+    biometric: { liveness: true, faceMatch: matched, confidence: Math.round(confidence) },
+    location: { country: 'CA', ipAddress: `203.0.113.${digit(id, 4) * 16 + digit(id, 5)}` },
+    contact: { email: subjectEmail, phone: subjectPhone, emailVerified: subjectEmail !== null },
+    business: { registered: matched, jurisdiction: 'CA-ON' },
+    financial: { accountVerified: matched, lastFour: id.slice(-4).toUpperCase() },
+    pep: { matches: [], screenedLists: 4, clear: true },
+  }
+  return data[place]
+}
+
+function inventDocument({ resource: { id, status } }: VerificationRow): StepData {
+  return {
+    type: digit(id, 6) % 2 === 0 ? 'passport' : 'drivers_license',
+    country: 'CA',
+    number: `X${id.slice(0, 7).toUpperCase()}`,
+    authentic: status !== 'rejected',
+  }
+}
+
+/** The value of a hexadecimal digit of an id; 0 for any other character. */
+function digit(id: string, at: number): number {
+  return Number.parseInt(id.charAt(at), 16) || 0
 }
