@@ -8,7 +8,6 @@ import { isLoopback } from '../../src/host/loopback.ts'
 import { createApi } from './api.ts'
 import { mountConsole } from './console.ts'
 import { controlRoutes, createControl } from './control.ts'
-import type { Core } from './core.ts'
 import { streamEvents } from './events.ts'
 import { mount } from './exchange.ts'
 import { guardHost, guardOrigin } from './host-guard.ts'
@@ -28,7 +27,7 @@ import type { State } from './state.ts'
 import { subjectPage } from './subject-page.ts'
 
 export interface AppOptions {
-  readonly core: Core
+  readonly state: State
   /** Requests per minute for every organization; false for no limit; undefined for its plan's. */
   readonly rateLimit: number | false | undefined
   /** The host that sends the mail; undefined while it is only kept. */
@@ -42,8 +41,7 @@ export interface AppOptions {
 }
 
 export function createApp(options: AppOptions): Hono {
-  const { core, rateLimit, closing } = options
-  const { state, events } = core
+  const { state, rateLimit, closing } = options
   const app = new Hono()
   app.notFound(() => notFound('Path').toResponse())
   app.onError((error) => httpErrorOf(error).toResponse())
@@ -56,19 +54,19 @@ export function createApp(options: AppOptions): Hono {
   // Nothing is answered that is not in the data file, errors neither.
   app.use('*', async (_, next) => {
     await next()
-    await core.saved()
+    await state.saved()
   })
   mountGuards(app, options)
-  mountConsole(app, core)
+  mountConsole(app, state)
   app.use(`${apiPath}/*`, (context, next) => meetFault(context, next, options))
-  const routes = controlRoutes(core)
+  const routes = controlRoutes(state)
   mountDocuments(app, routes, options)
   const subject = ({ req }: Context) => subjectPage(state, req.param('token') ?? '', req.raw)
   mount(app, [
     {
       method: 'GET',
       path: `${controlPath}/events`,
-      answer: (context) => streamEvents(context, events, closing),
+      answer: (context) => streamEvents(context, state.events, closing),
     },
     { method: 'GET', path: `${subjectPath}{token}`, answer: subject },
     { method: 'POST', path: `${subjectPath}{token}`, answer: subject },
@@ -163,11 +161,11 @@ function apiRoutes(): Readonly<Record<string, string>> {
 async function meetFault(
   context: Context,
   next: Next,
-  { core, closing }: AppOptions,
+  { state, closing }: AppOptions,
 ): Promise<void> {
   const { raw: request, method, url } = context.req
   const path = new URL(url).pathname.slice(apiPath.length)
-  const fault = core.faults.forApi({ method, path })
+  const fault = state.faults.forApi({ method, path })
   const ended = AbortSignal.any([request.signal, closing])
   const seconds = fault?.seconds ?? 1
   switch (fault?.kind) {

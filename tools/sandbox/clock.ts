@@ -2,8 +2,10 @@
 // order of time, each task to its end before the next.
 import { longestTimer } from '../../src/foundation/check.ts'
 import type { Clock } from '../../src/foundation/clock.ts'
+import { refuseFromWithin } from './deliveries/attempt.ts'
+import { checked } from './exchange.ts'
 import { invalidFields } from './http-error.ts'
-import { isSandboxTime, timeBoundsText } from './schemas/control.ts'
+import { advanceBody, isSandboxTime, timeBoundsText } from './schemas/control.ts'
 import type { Snapshot } from './schemas/snapshot.ts'
 
 export interface VirtualClockOptions {
@@ -47,12 +49,14 @@ export class VirtualClock {
     return this.#frozen !== undefined
   }
 
+  /** Stops the clock. */
   freeze(): void {
     this.#frozen = this.#time()
     this.#arm()
     this.#onChange()
   }
 
+  /** Lets the clock run on from its present time. */
   unfreeze(): void {
     if (this.#frozen === undefined) return
     const at = this.#frozen
@@ -62,11 +66,22 @@ export class VirtualClock {
     this.#onChange()
   }
 
-  set(date: Date): Promise<void> {
-    return this.#inTurn(() => date.getTime(), 'now')
+  /**
+   * Moves to a time; what falls due on the way happens in the order of time. A reset or a restore
+   * in the meantime ends the move.
+   *
+   * @throws WebhookError `OPTION_INVALID`, `CALLED_FROM_DELIVERY`
+   */
+  async set(date: Date | string): Promise<void> {
+    const time = new Date(date).getTime()
+    const message = 'must be a Date or an ISO 8601 string'
+    if (Number.isNaN(time)) throw invalidFields([{ field: '', message }])
+    return this.#inTurn(() => time, 'now')
   }
 
-  advance({ seconds = 0, days = 0 }: { readonly seconds?: number; readonly days?: number }) {
+  /** Moves on, as `set` does. */
+  async advance(by: { readonly seconds?: number; readonly days?: number }): Promise<void> {
+    const { seconds = 0, days = 0 } = checked(advanceBody, by, 'argument')
     const target = () => this.#time() + (seconds + days * 86_400) * 1000
     return this.#inTurn(target, days > 0 ? 'days' : 'seconds')
   }
@@ -138,6 +153,7 @@ export class VirtualClock {
 
   /** Concurrent moves happen one after the other; a load ends them all. */
   #inTurn(target: () => number, field: string): Promise<void> {
+    refuseFromWithin('moving the clock')
     const age = this.#age
     const move = async () => {
       if (age === this.#age) await this.#moveTo(target, field)

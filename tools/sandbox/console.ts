@@ -9,16 +9,16 @@ import { createActivityLog } from '../console/activity.ts'
 import { assetResponse, pageResponse, safeHeaders } from '../console/page.ts'
 import { bringsToken, tokenCookie, tokenOf } from '../console/token.ts'
 import { createApi } from './api.ts'
-import type { Core } from './core.ts'
 import { jsonBody } from './exchange.ts'
 import { HttpError, methodNotAllowed, notFound } from './http-error.ts'
 import { apiPath, consolePath, controlPath, subjectPath } from './paths.ts'
 import { profile } from './profile.ts'
+import type { State } from './state.ts'
 import { allowedIn } from './transitions.ts'
 import { assemble, stepData } from './verifications.ts'
 
 /** Mounts the console's pages and routes, and rejects changes that a browser sends without a token. */
-export function mountConsole(app: Hono, core: Core): void {
+export function mountConsole(app: Hono, state: State): void {
   for (const path of [apiPath, controlPath, consolePath]) app.use(`${path}/*`, refuseUntokened)
   app.get('/', ({ req }, next) => (wantsPage(req.raw) ? page(req.raw) : next()))
   for (const base of [apiPath, controlPath]) {
@@ -28,7 +28,7 @@ export function mountConsole(app: Hono, core: Core): void {
       )
     }
   }
-  app.route(consolePath, createRoutes(core))
+  app.route(consolePath, createRoutes(state))
 }
 
 const wantsPage = ({ headers }: Request) => headers.get('accept')?.includes('text/html') ?? false
@@ -49,8 +49,8 @@ function page(request: Request): Response {
   return response
 }
 
-function createRoutes(core: Core): Hono {
-  const { state, deliveries } = core
+function createRoutes(state: State): Hono {
+  const { deliveries } = state
   const app = new Hono()
   const activity = createActivityLog(() => state.clock.now())
   const reads = createApi({
@@ -68,21 +68,21 @@ function createRoutes(core: Core): Hono {
     for (const [name, value] of Object.entries(safeHeaders)) context.res.headers.set(name, value)
   })
   app.route('/api', reads)
-  app.get('/verifications/:id', ({ req }) => Response.json(verificationIn(core, req.param('id'))))
+  app.get('/verifications/:id', ({ req }) => Response.json(verificationIn(state, req.param('id'))))
   app.get('/clients/:id', ({ req }) => {
     const row = state.clients.get(req.param('id'))
     if (!row) throw notFound('Client')
-    return Response.json({ client: row.resource, ...aboutResource(core, row.resource.id) })
+    return Response.json({ client: row.resource, ...aboutResource(state, row.resource.id) })
   })
   app.get('/deliveries/:id/diagnosis', async ({ req }) => {
     const delivery = deliveries.get(req.param('id'))
     if (!delivery) throw notFound('Delivery')
-    return Response.json({ data: await diagnosed(core, delivery) })
+    return Response.json({ data: await diagnosed(state, delivery) })
   })
   app.get('/deliveries/:id/capture', async ({ req }) => {
     const delivery = deliveries.get(req.param('id'))
     if (!delivery) throw notFound('Delivery')
-    return Response.json({ capture: await captureOf(core, delivery) })
+    return Response.json({ capture: await captureOf(state, delivery) })
   })
   app.get('/reveals', () => Response.json({ data: activity.list() }))
   app.post('/reveals', async ({ req }) => {
@@ -101,8 +101,8 @@ function createRoutes(core: Core): Hono {
 }
 
 /** A verification with what its page shows beside it. */
-function verificationIn(core: Core, id: string) {
-  const row = core.state.verifications.get(id)
+function verificationIn(state: State, id: string) {
+  const row = state.verifications.get(id)
   if (!row) throw notFound('Verification')
   return {
     verification: assemble(row),
@@ -111,26 +111,26 @@ function verificationIn(core: Core, id: string) {
     thirdParties: row.thirdParties ?? [],
     config: row.config ?? null,
     link: `${subjectPath}${row.resource.accessToken}`,
-    ...aboutResource(core, id),
+    ...aboutResource(state, id),
   }
 }
 
-function aboutResource({ state, deliveries }: Core, id: string) {
+function aboutResource({ outbox, deliveries }: State, id: string) {
   return {
     deliveries: deliveries.list().filter(({ resourceId }) => resourceId === id),
-    mail: state.outbox.list().filter(({ verificationId }) => verificationId === id),
+    mail: outbox.list().filter(({ verificationId }) => verificationId === id),
   }
 }
 
-type Delivered = NonNullable<ReturnType<Core['deliveries']['get']>>
+type Delivered = NonNullable<ReturnType<State['deliveries']['get']>>
 
 /** The last attempt, for a test: a genuine signature is replaced, for its secret may be the user's own. */
-async function captureOf(core: Core, delivery: Delivered) {
+async function captureOf(state: State, delivery: Delivered) {
   const last = delivery.attempts.at(-1)
   if (!last) throw notFound('Attempt')
   const { method, url, headers, body } = last.request
-  const proof = (await diagnosed(core, delivery)).at(-1)
-  const now = () => core.state.clock.now()
+  const proof = (await diagnosed(state, delivery)).at(-1)
+  const now = () => state.clock.now()
   const { scheme } = profile
   const again = () => signedDelivery(fromBase64(body) ?? '', { secret: testSecret, scheme, now })
   const signature = proof?.ok ? (await again()).headers : {}
@@ -139,13 +139,13 @@ async function captureOf(core: Core, delivery: Delivered) {
 }
 
 /** Adds to each attempt whether it verifies with the subscription's secret, and if not, why. */
-async function diagnosed({ deliveries: { subscriptions }, state }: Core, delivery: Delivered) {
+async function diagnosed({ deliveries: { subscriptions }, clock }: State, delivery: Delivered) {
   const secret = subscriptions.get(delivery.subscriptionId)?.secret
   if (secret === undefined) return []
   return Promise.all(
     delivery.attempts.map(async ({ request: { body, headers } }) => {
       const bytes = fromBase64(body) ?? new Uint8Array()
-      const now = () => state.clock.now()
+      const now = () => clock.now()
       const proof = await verify({ body: bytes, headers }, { secret, scheme: profile.scheme, now })
       if (proof.ok) return { ok: true as const }
       return { ok: false as const, code: proof.code, diagnosis: await proof.diagnose() }

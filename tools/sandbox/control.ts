@@ -5,7 +5,6 @@ import { defined } from '../../src/foundation/defined.ts'
 import { assembledVerificationSchema, clientSchema } from '../../src/protocol/resources.ts'
 import { assumptions } from './assumptions.ts'
 import { deleteClient, updateClient } from './clients.ts'
-import type { Core } from './core.ts'
 import { refuseFromWithin } from './deliveries/attempt.ts'
 import type { Subscription } from './deliveries/subscriptions.ts'
 import { checked, jsonBody, mount, queryOf } from './exchange.ts'
@@ -43,18 +42,19 @@ import {
 } from './schemas/deliveries.ts'
 import { faultsBody } from './schemas/faults.ts'
 import { pageOf } from './selections.ts'
+import type { State } from './state.ts'
 import { act, assemble, magicNames, type Step } from './verifications.ts'
 
 /** The routes of the control plane, their paths relative to `controlPath`. */
-export function controlRoutes(core: Core): ControlRoutes {
+export function controlRoutes(state: State): ControlRoutes {
   return {
-    ...resourceRoutes(core),
-    ...subscriptionRoutes(core),
-    ...deliveryRoutes(core),
-    ...timeRoutes(core),
-    ...faultRoutes(core),
-    ...stateRoutes(core),
-    ...accessRoutes(core),
+    ...resourceRoutes(state),
+    ...subscriptionRoutes(state),
+    ...deliveryRoutes(state),
+    ...timeRoutes(state),
+    ...faultRoutes(state),
+    ...stateRoutes(state),
+    ...accessRoutes(state),
   }
 }
 
@@ -92,7 +92,7 @@ async function inputOf(
   }
 }
 
-function resourceRoutes({ state }: Core) {
+function resourceRoutes(state: State) {
   const clientOf = (id: string) => found(state.clients.get(id), 'Client')
   return {
     'POST /verifications/{id}/actions': route(
@@ -127,7 +127,7 @@ export function toStep(action: Step['action'] | Step): Step {
   return typeof action === 'string' ? { action } : action
 }
 
-function subscriptionRoutes({ deliveries: { subscriptions } }: Core) {
+function subscriptionRoutes({ deliveries: { subscriptions } }: State) {
   const one = (subscription: Subscription | undefined) => found(subscription, 'Subscription')
   return {
     'GET /subscriptions': route('List subscriptions; secrets are masked unless reveal=true', {
@@ -185,8 +185,8 @@ function shown(subscription: Subscription, reveal?: string): Subscription {
   return { ...subscription, secret: mask(subscription.secret) }
 }
 
-function deliveryRoutes(core: Core) {
-  const { deliveries } = core
+function deliveryRoutes(state: State) {
+  const { deliveries } = state
   return {
     'GET /deliveries': route(
       'List deliveries, newest first; all of them, or with page or limit a page',
@@ -224,14 +224,14 @@ function deliveryRoutes(core: Core) {
     'POST /flush': route('Wait until no delivery and no mail is due', {
       response: json,
       async handle() {
-        await core.flush()
+        await state.flush()
         return { flushed: true }
       },
     }),
   }
 }
 
-function timeRoutes({ clock }: Core) {
+function timeRoutes({ clock }: State) {
   const time = () => ({ now: clock.now().toISOString(), frozen: clock.frozen })
   return {
     'GET /clock': route('Get the time of the sandbox', {
@@ -253,7 +253,6 @@ function timeRoutes({ clock }: Core) {
       body: advanceBody,
       response: clockSchema,
       async handle({ body }) {
-        refuseFromWithin('advancing the clock')
         await clock.advance(defined(body))
         return time()
       },
@@ -261,7 +260,7 @@ function timeRoutes({ clock }: Core) {
   }
 }
 
-function faultRoutes({ faults }: Core) {
+function faultRoutes({ faults }: State) {
   const all = () => ({ faults: faults.list() })
   return {
     'GET /faults': route('List the faults that are set', {
@@ -286,31 +285,31 @@ function faultRoutes({ faults }: Core) {
   }
 }
 
-function stateRoutes(core: Core) {
+function stateRoutes(state: State) {
   return {
     'POST /reset': route('Back to the state right after the start', {
       response: json,
       handle() {
-        core.reset()
+        state.reset()
         return { reset: true }
       },
     }),
     'GET /snapshot': route('The whole state as JSON, secrets included', {
       response: json,
-      handle: () => core.snapshot(),
+      handle: () => state.snapshot(),
     }),
     'PUT /snapshot': route('Replace the whole state by a snapshot', {
       body: json,
       maxBytes: 512 * 1_048_576,
       response: json,
       handle({ body }) {
-        core.restore(body)
+        state.restore(body)
         return { restored: true }
       },
     }),
     'GET /outbox': route('The mail that the service would send', {
       response: list(json),
-      handle: () => ({ data: core.state.outbox.list() }),
+      handle: () => ({ data: state.outbox.list() }),
     }),
     'GET /assumptions': route(
       'What the service’s document does not show, and how the sandbox reads it',
@@ -322,7 +321,7 @@ function stateRoutes(core: Core) {
   }
 }
 
-function accessRoutes({ state }: Core) {
+function accessRoutes(state: State) {
   const { organizations, clock } = state
   const saved = <Value>(value: Value | undefined, what: string): Value => {
     const kept = found(value, what)

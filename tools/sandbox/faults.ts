@@ -1,8 +1,7 @@
 // Injected faults: rules as data, counted or by chance, for deliveries and for the API.
 // It decides when a fault strikes; what the fault does is done where it strikes.
 import { canonicalName, covers, type EventName } from '../../src/protocol/names.ts'
-import { fieldErrors } from './exchange.ts'
-import type { FieldError } from './http-error.ts'
+import { checked } from './exchange.ts'
 import { canonicalPath } from './paths.ts'
 import type { SeededRandom } from './random.ts'
 import {
@@ -36,18 +35,19 @@ export class FaultRules {
     this.#onChange = onChange
   }
 
+  /** Lists the faults, each with how often it has struck. */
   list(): Fault[] {
     return this.#rules.map(({ fault, struck }) => ({ ...fault, struck }))
   }
 
-  /** Replaces all rules; returns what is wrong with them instead, if anything is. */
-  set(value: unknown): readonly FieldError[] {
-    const read = faultsBody.safeParse(Array.isArray(value) ? { faults: value } : value)
-    if (!read.success) return fieldErrors(read.error.issues)
-    this.#replace(
-      read.data.faults.map(({ struck: _, ...fault }) => ({ fault, struck: 0, seen: 0 })),
-    )
-    return []
+  /**
+   * Replaces all.
+   *
+   * @throws WebhookError `OPTION_INVALID` with every field that is wrong
+   */
+  set(faults: readonly Fault[]): void {
+    const read = checked(faultsBody, { faults }, 'request body')
+    this.#replace(read.faults.map(({ struck: _, ...fault }) => ({ fault, struck: 0, seen: 0 })))
   }
 
   clear(): void {

@@ -9,8 +9,7 @@ import type { AssembledVerification } from '../../src/protocol/resources.ts'
 import { encode } from '../../src/signature/encoding.ts'
 import { createApp } from './app.ts'
 import {
-  asArgumentError,
-  checkedArgument,
+  called,
   clockCalls,
   deliveryCalls,
   faultCalls,
@@ -19,9 +18,8 @@ import {
   type SandboxFaults,
 } from './calls.ts'
 import { toStep } from './control.ts'
-import { Core } from './core.ts'
 import { readDataFile } from './data-file.ts'
-import { refuseFromWithin } from './deliveries/attempt.ts'
+import { checked } from './exchange.ts'
 import { HttpError } from './http-error.ts'
 import { checkOptions, checkSameStart, type SandboxOptions, startOptions } from './options.ts'
 import { smtpHost, smtpMailer } from './outbox.ts'
@@ -30,6 +28,7 @@ import { profile } from './profile.ts'
 import { readScenario, runScenario, withScenario } from './scenario.ts'
 import { actionsBody } from './schemas/control.ts'
 import type { SavedState, Snapshot, StartOptions } from './schemas/snapshot.ts'
+import { State } from './state.ts'
 import type { ActionName } from './transitions.ts'
 import { act, assemble, type Step } from './verifications.ts'
 
@@ -138,7 +137,7 @@ export class LocalSandbox implements Sandbox {
   readonly clock: SandboxClock
   readonly faults: SandboxFaults
   readonly deliveries: SandboxDeliveries
-  readonly #core: Core
+  readonly #state: State
   readonly #app: Hono
   readonly #closing = new AbortController()
   readonly #listening: Listening[] = []
@@ -147,7 +146,7 @@ export class LocalSandbox implements Sandbox {
   constructor(options: SandboxOptions, { start, saved }: SandboxStart) {
     const { now, data, fetch: send = fetch, smtpUrl, deliveryTimeout, rateLimit, hosts } = options
     const { vendor } = options
-    this.#core = new Core({
+    this.#state = new State({
       start,
       source: typeof now === 'function' ? now : undefined,
       send,
@@ -157,12 +156,13 @@ export class LocalSandbox implements Sandbox {
       origin: () => this.url,
       data,
       saved,
+      expire: (state, row) => act(state, row, { steps: [{ action: 'expire' }] }),
     })
-    this.clock = clockCalls(this.#core.clock)
-    this.faults = faultCalls(this.#core.faults)
-    this.deliveries = deliveryCalls(this.#core.deliveries)
+    this.clock = clockCalls(this.#state.clock)
+    this.faults = faultCalls(this.#state.faults)
+    this.deliveries = deliveryCalls(this.#state.deliveries)
     this.#app = createApp({
-      core: this.#core,
+      state: this.#state,
       rateLimit,
       mailServer: smtpUrl ? smtpHost(smtpUrl) : undefined,
       listenHost: () => this.#listening.at(-1)?.host,
@@ -183,11 +183,11 @@ export class LocalSandbox implements Sandbox {
   }
 
   get seed(): string | number {
-    return this.#core.random.seed
+    return this.#state.random.seed
   }
 
   get secret(): string {
-    return this.#core.secret
+    return this.#state.secret
   }
 
   async listen(options?: ListenOptions): Promise<Listening> {
@@ -201,9 +201,9 @@ export class LocalSandbox implements Sandbox {
     actions: VerificationAction | readonly VerificationAction[],
     { force }: { readonly force?: boolean } = {},
   ): Promise<AssembledVerification> {
-    const { state } = this.#core
-    const body = defined({ actions: [actions].flat(), force })
-    const read = checkedArgument('act', actionsBody, body)
+    const state = this.#state
+    const body = { actions: [actions].flat() }
+    const read = called('act', () => checked(actionsBody, body, 'request body'))
     const row = state.verifications.get(id)
     if (!row)
       throw new WebhookError('VERIFICATION_UNKNOWN', `act: verification ${id} does not exist`)
@@ -213,33 +213,28 @@ export class LocalSandbox implements Sandbox {
       if (!(cause instanceof HttpError)) throw cause
       throw new WebhookError('ILLEGAL_TRANSITION', `act: ${cause.message}`, { cause })
     }
-    await this.#core.saved()
+    await state.saved()
     return assemble(row)
   }
 
   async flush(): Promise<void> {
-    refuseFromWithin('flush()')
-    await this.#core.flush()
+    await this.#state.flush()
   }
 
   reset(): void {
-    this.#core.reset()
+    this.#state.reset()
   }
 
   snapshot(): Snapshot {
-    return this.#core.snapshot()
+    return this.#state.snapshot()
   }
 
   restore(snapshot: Snapshot): void {
-    try {
-      this.#core.restore(snapshot)
-    } catch (error) {
-      throw asArgumentError('restore: the snapshot', error)
-    }
+    called('restore: the snapshot', () => this.#state.restore(snapshot))
   }
 
   saved(): Promise<void> {
-    return this.#core.saved()
+    return this.#state.saved()
   }
 
   close(): Promise<void> {
@@ -256,7 +251,7 @@ export class LocalSandbox implements Sandbox {
   async #close(): Promise<void> {
     this.#closing.abort()
     await Promise.all(this.#listening.map((one) => one.close()))
-    await this.#core.close()
+    await this.#state.close()
   }
 }
 

@@ -121,18 +121,14 @@ async function withinTime<Result>(
   { timeoutMs, ended }: AttemptOptions,
   work: (signal: AbortSignal) => Promise<Result>,
 ): Promise<Result> {
-  const controller = new AbortController()
-  const end = () => controller.abort(new Error('the state of this delivery is gone'))
-  const late = () => controller.abort(new Error(`no answer within ${timeoutMs} ms`))
-  // A timer of its own: a combined timeout signal can be lost to garbage collection.
-  const timer = setTimeout(late, Math.min(timeoutMs, longestTimer))
-  ended.addEventListener('abort', end, { once: true })
-  if (ended.aborted) end()
+  const late = new AbortController()
+  const end = () => late.abort(new Error(`no answer within ${timeoutMs} ms`))
+  const timer = setTimeout(end, Math.min(timeoutMs, longestTimer))
+  const signal = AbortSignal.any([ended, late.signal])
   try {
-    return await orAborted(work(controller.signal), controller.signal)
+    return await orAborted(work(signal), signal)
   } finally {
     clearTimeout(timer)
-    ended.removeEventListener('abort', end)
   }
 }
 

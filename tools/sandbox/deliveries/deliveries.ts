@@ -5,15 +5,17 @@ import { systemClock } from '../../../src/foundation/clock.ts'
 import { defined } from '../../../src/foundation/defined.ts'
 import type { Vendor } from '../../../src/protocol/vendor.ts'
 import type { VirtualClock } from '../clock.ts'
+import { checked } from '../exchange.ts'
 import type { FaultRules } from '../faults.ts'
 import { profile } from '../profile.ts'
 import type { SeededRandom } from '../random.ts'
-import type {
-  Attempt,
-  DeliveryFilter,
-  DeliveryRow,
-  DeliverySummary,
-  SandboxDelivery,
+import {
+  type Attempt,
+  type DeliveryFilter,
+  type DeliveryRow,
+  type DeliverySummary,
+  deliveryFilter,
+  type SandboxDelivery,
 } from '../schemas/deliveries.ts'
 import type { SubscriptionRow } from '../schemas/snapshot.ts'
 import { attempt, refuseFromWithin, signatureOf } from './attempt.ts'
@@ -156,7 +158,8 @@ export class Deliveries {
     })
   }
 
-  #matching({ subscriptionId, event, status }: DeliveryFilter): DeliveryRow[] {
+  #matching(filter: DeliveryFilter): DeliveryRow[] {
+    const { subscriptionId, event, status } = checked(deliveryFilter, filter, 'query')
     return [...this.#rows.values()].filter(
       (row) =>
         (subscriptionId === undefined || subscriptionId === row.subscriptionId) &&
