@@ -1,7 +1,6 @@
 // Everything that answers a request, as one fetch: the API, the control plane, the pages, and 404 in
 // the error form for the rest.
 import { type Context, Hono, type Next } from 'hono'
-import { endpoints } from '../../src/client/contract.ts'
 import { isWebhookError } from '../../src/errors.ts'
 import { orAborted, sleep } from '../../src/foundation/abortable.ts'
 import { isLoopback } from '../../src/host/loopback.ts'
@@ -12,15 +11,9 @@ import { streamEvents } from './events.ts'
 import { mount } from './exchange.ts'
 import { guardHost, guardOrigin } from './host-guard.ts'
 import { HttpError, notFound } from './http-error.ts'
+import { apiDocument, controlDocument } from './openapi.ts'
 import { type RateVerdict, rateOf } from './organizations.ts'
-import {
-  apiPath,
-  consolePath,
-  controlPath,
-  deprecation,
-  legacyPaths,
-  subjectPath,
-} from './paths.ts'
+import { apiPath, consolePath, controlPath, deprecation, subjectPath } from './paths.ts'
 import type { ControlRoutes } from './schemas/control.ts'
 import type { Organization } from './schemas/snapshot.ts'
 import type { State } from './state.ts'
@@ -96,65 +89,38 @@ function mountGuards(app: Hono, { listenHost, hosts }: AppOptions): void {
   }
 }
 
-/** The documents, and what lies below the addresses that the sandbox prints. */
-function mountDocuments(
-  app: Hono,
-  routes: ControlRoutes,
-  { origin, mailServer }: AppOptions,
-): void {
-  const documents: Readonly<Record<string, () => unknown>> = {
-    // The library is loaded when a document is first requested.
-    [`${apiPath}/openapi.json`]: async () => (await import('./openapi.ts')).apiDocument(origin()),
-    [`${controlPath}/openapi.json`]: async () =>
-      (await import('./openapi.ts')).controlDocument(routes, origin()),
-    '/': () => indexOf(origin(), { title: 'Identity verification, in a box' }),
-    [apiPath]: () => indexOf(origin(), { title: 'The service’s API', routes: apiRoutes() }),
-    [controlPath]: () =>
-      indexOf(origin(), {
-        title: 'The sandbox’s control plane',
-        mail: mailServer ? `is sent by ${mailServer}` : 'is kept in the outbox, and not sent',
-        routes: {
-          ...Object.fromEntries(
-            Object.entries(routes).map(([place, { summary }]) => [
-              place.replace(' ', ` ${controlPath}`),
-              summary,
-            ]),
-          ),
-          [`GET ${controlPath}/events`]: 'Everything that happens, as server-sent events',
-        },
-      }),
+/** The documents, and where everything is, at the addresses that the sandbox prints. */
+function mountDocuments(app: Hono, routes: ControlRoutes, options: AppOptions): void {
+  const { origin } = options
+  const documents: Record<string, () => unknown> = {
+    [`${apiPath}/openapi.json`]: () => apiDocument(origin()),
+    [`${controlPath}/openapi.json`]: () => controlDocument(routes, origin()),
   }
-  for (const [path, document] of Object.entries(documents)) {
-    const answer = async () => Response.json(await document())
-    const paths = path === '/' ? [path] : [path, `${path}/`]
-    mount(
-      app,
-      paths.map((one) => ({ method: 'GET', path: one, answer })),
-    )
+  for (const path of ['/', apiPath, `${apiPath}/`, controlPath, `${controlPath}/`]) {
+    documents[path] = () => indexOf(options)
   }
-}
-
-function indexOf(origin: string, own: Readonly<Record<string, unknown>>) {
-  return {
-    ...own,
-    api: `${origin}${apiPath}`,
-    apiDocument: `${origin}${apiPath}/openapi.json`,
-    control: `${origin}${controlPath}`,
-    controlDocument: `${origin}${controlPath}/openapi.json`,
-    assumptions: `${origin}${controlPath}/assumptions`,
-    outbox: `${origin}${controlPath}/outbox`,
-    deliveries: `${origin}${controlPath}/deliveries`,
-    example: `curl -X POST ${origin}${apiPath}/verifications -H 'x-api-key: key_acme' -H 'content-type: application/json' -d '{"type":"idv","requirements":["document"],"subjectName":"Auto Approve"}'`,
-  }
-}
-
-function apiRoutes(): Readonly<Record<string, string>> {
-  const routes = Object.values(endpoints).flatMap(({ method, path }) => {
-    const legacy = legacyPaths[path]
-    const canonical = [`${method} ${apiPath}${path}`, 'X-Api-Key: key_acme']
-    return legacy ? [canonical, [`${method} ${apiPath}${legacy}`, 'deprecated']] : [canonical]
+  const mounted = Object.entries(documents).map(([path, document]) => {
+    return { method: 'GET', path, answer: () => Response.json(document()) }
   })
-  return Object.fromEntries(routes)
+  mount(app, mounted)
+}
+
+function indexOf({ origin, mailServer }: AppOptions) {
+  const api = `${origin()}${apiPath}`
+  const control = `${origin()}${controlPath}`
+  return {
+    title: 'Identity verification, in a box',
+    api,
+    apiDocument: `${api}/openapi.json`,
+    control,
+    controlDocument: `${control}/openapi.json`,
+    assumptions: `${control}/assumptions`,
+    outbox: `${control}/outbox`,
+    deliveries: `${control}/deliveries`,
+    events: `${control}/events`,
+    mail: mailServer ? `is sent by ${mailServer}` : 'is kept in the outbox, and not sent',
+    example: `curl -X POST ${api}/verifications -H 'x-api-key: key_acme' -H 'content-type: application/json' -d '{"type":"idv","requirements":["document"],"subjectName":"Auto Approve"}'`,
+  }
 }
 
 /** Applies a fault of the API to a request: an error, silence, a broken body or a late answer. */

@@ -24,7 +24,7 @@ const decisions: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     score:
       'null until the subject has submitted; then 0 to 100, high when approved by magic name, low when rejected',
     'step data':
-      'what the subject filled in on the page of the link; the rest is invented, the same for the same verification; each has status and completedAt, and is null (documents: empty) until its step is submitted',
+      'what the subject filled in on the page of the link, with status and completedAt; null (documents: empty) until its step is submitted',
     'audit trail':
       'steps holds one entry for each action: at, action, actor, step, status; consent, attestation and estate, which have no object of their own, add what was given',
   },
