@@ -3,7 +3,8 @@
 import { endpoints } from '../../src/client/contract.ts'
 import { defined } from '../../src/foundation/defined.ts'
 import { type EventName, eventNames } from '../../src/protocol/names.ts'
-import { errorBodySchema, errorCodes } from '../../src/protocol/resources.ts'
+import { errorBodySchema } from '../../src/protocol/resources.ts'
+import { HttpError } from './http-error.ts'
 import { apiPath, controlPath, legacyPaths } from './paths.ts'
 import {
   componentSchemas,
@@ -25,30 +26,6 @@ const summaries: Readonly<Record<Endpoint, string>> = {
   createClient: 'Create a client; the event client.created follows',
   listClients: 'List clients: filtered, sorted and paginated',
   getClient: 'Get a client; soft-deleted clients stay readable',
-}
-
-const events: Readonly<Record<EventName, string>> = {
-  'verification.created': 'A verification is created',
-  'verification.submitted': 'The subject completes all steps',
-  'verification.approved': 'An operator approves the verification',
-  'verification.rejected': 'An operator rejects the verification',
-  'verification.canceled': 'A verification is canceled',
-  'verification.expired': 'A verification reaches its expiry date',
-  'client.created': 'A client is created',
-  'client.updated': 'A client record is updated',
-  'client.deleted': 'A client record is soft-deleted',
-}
-
-const errors: Readonly<Record<number, string>> = {
-  400: 'the request is malformed',
-  401: 'the API key is missing or invalid',
-  402: 'the subscription is inactive',
-  403: 'the plan does not include API access',
-  404: 'the resource does not exist, or another organization owns it',
-  405: 'METHOD_NOT_ALLOWED: the path does not take this method',
-  413: 'PAYLOAD_TOO_LARGE: the body is too large',
-  422: 'one or more fields are invalid; errors names each of them',
-  429: 'too many requests',
 }
 
 const header = (type: string, description: string) => ({ schema: { type }, description })
@@ -186,17 +163,16 @@ function statusesOf(name: Endpoint): readonly number[] {
 }
 
 function refusal(status: number, marks: object): object {
-  const codes: Readonly<Record<number, string>> = errorCodes
-  const description = [codes[status], errors[status]].filter(Boolean).join(': ')
+  const { code } = new HttpError(status, '').body
   const schema = status === 422 ? validationErrorSchema : errorBodySchema
-  return { ...answer(description, schema), headers: { ...headersOf[status], ...marks } }
+  return { ...answer(code, schema), headers: { ...headersOf[status], ...marks } }
 }
 
 function webhook(name: EventName): object {
   return {
     operationId: name,
     tags: ['events'],
-    summary: events[name],
+    summary: `The event ${name}`,
     security: [],
     parameters: [
       {

@@ -52,13 +52,6 @@ export interface SandboxOptions {
   readonly smtpUrl?: string
 }
 
-interface Check {
-  readonly holds: (value: unknown) => boolean
-  readonly what: string
-  /** Its value must not be repeated in a message. */
-  readonly isSecret?: true
-}
-
 /** The sandbox has no private key of a vendor. */
 const isSignable = (value: unknown) => {
   const { scheme, fixtures } = (value ?? {}) as Partial<Vendor>
@@ -67,57 +60,48 @@ const isSignable = (value: unknown) => {
 
 const isName = (value: unknown) => typeof value === 'string' && value !== ''
 
+const isWhole = (value: unknown, min: number, max = Number.MAX_SAFE_INTEGER) =>
+  Number.isInteger(value) && Number(value) >= min && Number(value) <= max
+
+type Check = readonly [holds: (value: unknown) => boolean, what: string]
+
 const checks: Readonly<Record<keyof SandboxOptions, Check>> = {
-  seed: {
-    holds: (seed) => typeof seed === 'string' || Number.isFinite(seed),
-    what: 'a string or a finite number',
-  },
-  now: {
-    holds: isTime,
-    what: 'a Date, an ISO 8601 string or a function returning a Date, from 1970 to 9000',
-  },
-  data: { holds: isName, what: 'the name of a file' },
-  secret: {
-    holds: (value) => secretSchema.safeParse(value).success,
-    what: 'a string of 8 to 256 characters without white space',
-    isSecret: true,
-  },
-  subscriptions: { holds: Array.isArray, what: 'an array' },
-  rateLimit: {
-    holds: (rate) => rate === false || (Number.isInteger(rate) && Number(rate) >= 0),
-    what: 'a whole number, 0 or more, or false',
-  },
-  vendor: {
-    holds: isSignable,
-    what: 'one of vendors.*() that signs with a shared secret, or signs nothing',
-  },
-  scenario: { holds: (value) => typeof value === 'object', what: 'a scenario' },
-  deliveryTimeout: {
-    holds: (ms) => Number.isInteger(ms) && Number(ms) >= 1 && Number(ms) <= longestTimer,
-    what: 'a whole number of milliseconds, 1 or more',
-  },
-  hosts: {
-    holds: (value) => Array.isArray(value) && value.every(isName),
-    what: 'an array of host names',
-  },
-  fetch: {
-    holds: (value) => typeof value === 'function',
-    what: 'a function, e.g. toFetch(receiver)',
-  },
-  smtpUrl: {
-    holds: (value) => value === '' || /^smtps?:\/\/[^/]/i.test(String(URL.parse(String(value)))),
-    what: 'an address such as smtp://127.0.0.1:1025, or an empty string',
-    isSecret: true,
-  },
+  seed: [
+    (seed) => typeof seed === 'string' || Number.isFinite(seed),
+    'a string or a finite number',
+  ],
+  now: [isTime, 'a Date, an ISO 8601 string or a function returning a Date, from 1970 to 9000'],
+  data: [isName, 'the name of a file'],
+  secret: [
+    (value) => secretSchema.safeParse(value).success,
+    'a string of 8 to 256 characters without white space',
+  ],
+  subscriptions: [Array.isArray, 'an array'],
+  rateLimit: [(rate) => rate === false || isWhole(rate, 0), 'a whole number, 0 or more, or false'],
+  vendor: [isSignable, 'one of vendors.*() that signs with a shared secret, or signs nothing'],
+  scenario: [(value) => typeof value === 'object', 'a scenario'],
+  deliveryTimeout: [
+    (ms) => isWhole(ms, 1, longestTimer),
+    'a whole number of milliseconds, 1 or more',
+  ],
+  hosts: [(value) => Array.isArray(value) && value.every(isName), 'an array of host names'],
+  fetch: [(value) => typeof value === 'function', 'a function, e.g. toFetch(receiver)'],
+  smtpUrl: [
+    (value) => value === '' || /^smtps?:\/\/[^/]/i.test(String(URL.parse(String(value)))),
+    'an address such as smtp://127.0.0.1:1025, or an empty string',
+  ],
 }
+
+/** Options whose value must not be repeated in a message. */
+const secretNames = ['secret', 'smtpUrl']
 
 /** @throws WebhookError `OPTION_INVALID` */
 export function checkOptions(options: SandboxOptions): void {
   checkOptionNames('createSandbox', options, Object.keys(checks))
-  for (const [name, { holds, what, isSecret }] of Object.entries(checks)) {
+  for (const [name, [holds, what]] of Object.entries(checks)) {
     const value: unknown = options[name as keyof SandboxOptions]
     if (value === undefined || holds(value)) continue
-    const got = isSecret ? '' : `, got ${shown(value)}`
+    const got = secretNames.includes(name) ? '' : `, got ${shown(value)}`
     throw invalid(`createSandbox: ${name} must be ${what}${got}`)
   }
   for (const [at, one] of (options.subscriptions ?? []).entries()) {
