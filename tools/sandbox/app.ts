@@ -9,7 +9,6 @@ import { mountConsole } from './console.ts'
 import { controlRoutes, createControl } from './control.ts'
 import { streamEvents } from './events.ts'
 import { mount } from './exchange.ts'
-import { guardHost, guardOrigin } from './host-guard.ts'
 import { HttpError, notFound } from './http-error.ts'
 import { apiDocument, controlDocument } from './openapi.ts'
 import { type RateVerdict, rateOf } from './organizations.ts'
@@ -74,19 +73,52 @@ export function createApp(options: AppOptions): Hono {
  * The control plane takes no key, so it is guarded wherever it listens. The API has well-known keys:
  * on loopback it is guarded against pages that rebind a name, elsewhere it is meant to be reached.
  */
-function mountGuards(app: Hono, { listenHost, hosts }: AppOptions): void {
+function mountGuards(app: Hono, options: AppOptions): void {
   app.use('*', ({ req }, next) => {
-    const host = listenHost()
-    if (host === undefined || isLoopback(host)) guardHost(req.raw, { listenHost: host, hosts })
+    const host = options.listenHost()
+    if (host === undefined || isLoopback(host)) guardHost(req.raw, options)
     return next()
   })
   for (const path of [controlPath, consolePath]) {
     app.use(`${path}/*`, ({ req }, next) => {
-      guardHost(req.raw, { listenHost: listenHost(), hosts })
+      guardHost(req.raw, options)
       guardOrigin(req.raw)
       return next()
     })
   }
+}
+
+const address = /^(\d{1,3}(\.\d{1,3}){3}|\[[\da-f:.]+\])$/i
+
+/**
+ * Throws 403 for a request whose Host is not a name of this machine: a page can have a name resolved
+ * to loopback (DNS rebinding).
+ */
+function guardHost({ headers }: Request, { listenHost, hosts }: AppOptions): void {
+  const listened = listenHost()
+  const name = headers.get('host')?.replace(/:\d+$/, '').toLowerCase()
+  if (name === undefined || isLoopback(name)) return
+  if (hosts.some((one) => one.toLowerCase() === name)) return
+  // Rebinding needs a name: an address in the Host header was not resolved for a page.
+  const isOpen = listened !== undefined && !isLoopback(listened)
+  if (isOpen && (name === listened.toLowerCase() || address.test(name))) return
+  const message =
+    'The Host header does not name this machine: use localhost, or allow the name (option hosts, --allow-host)'
+  throw new HttpError(403, message, { code: 'HOST_REFUSED' })
+}
+
+/** Throws 403 for a request that a page of another site sent. */
+function guardOrigin(request: Request): void {
+  const { headers } = request
+  const origin = headers.get('origin')
+  // An image, a script or a frame of another site sends no Origin.
+  const isEmbedded =
+    /^(cross|same)-site$/.test(headers.get('sec-fetch-site') ?? '') &&
+    headers.get('sec-fetch-dest') !== 'document'
+  if (origin === null && !isEmbedded) return
+  const own = headers.get('host') ?? new URL(request.url).host
+  if (origin !== null && URL.parse(origin)?.host === own) return
+  throw new HttpError(403, 'A page of another site sent the request', { code: 'ORIGIN_REFUSED' })
 }
 
 /** The documents, and where everything is, at the addresses that the sandbox prints. */

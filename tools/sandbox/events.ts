@@ -1,4 +1,4 @@
-// What happens in the sandbox, live and as server-sent events. The latest events are kept, so that a
+// The events of the sandbox, live and as server-sent events. The latest ones are kept, so that a
 // watcher that was cut off continues where it stopped.
 import type { Context } from 'hono'
 import { streamSSE } from 'hono/streaming'
@@ -59,7 +59,10 @@ export class EventBus {
 export function streamEvents(context: Context, bus: EventBus, closing: AbortSignal): Response {
   const { raw } = context.req
   const response = streamSSE(context, async (stream) => {
-    const ended = Promise.withResolvers<void>()
+    let leave = () => {}
+    const ended = new Promise<void>((resolve) => {
+      leave = resolve
+    })
     const end = AbortSignal.any([raw.signal, closing])
     let waiting = 0
     const write = async ({ id, type, data }: SandboxEvent) => {
@@ -68,9 +71,9 @@ export function streamEvents(context: Context, bus: EventBus, closing: AbortSign
       waiting--
     }
     const stop = bus.watch(write)
-    stream.onAbort(ended.resolve)
-    end.addEventListener('abort', () => ended.resolve())
-    if (end.aborted) ended.resolve()
+    stream.onAbort(leave)
+    end.addEventListener('abort', leave)
+    if (end.aborted) leave()
     const heartbeat = setInterval(() => stream.write(': \n\n'), heartbeatMs)
     heartbeat.unref()
     const lastId = raw.headers.get('last-event-id')
@@ -78,7 +81,7 @@ export function streamEvents(context: Context, bus: EventBus, closing: AbortSign
     if (missed) stream.write(': watching\n\n')
     else stream.writeSSE({ event: 'state', data: '{"resumed":false}' })
     for (const event of missed ?? []) write(event)
-    await ended.promise
+    await ended
     stop()
     clearInterval(heartbeat)
   })
