@@ -63,7 +63,21 @@ const both: Options = {
   ],
 }
 
+const keysFile = 'src/signature/keys.ts'
+
+/** The door to jose, which is an ES module alone: Jest cannot load it from CommonJS. */
+const keys = (['esm', 'cjs'] as const).map(
+  (format): Options => ({
+    ...both,
+    format,
+    entry: { keys: keysFile },
+    platform: 'neutral',
+    noExternal: format === 'cjs' ? [/^jose/] : [],
+  }),
+)
+
 export default defineConfig([
+  ...keys,
   {
     ...both,
     // Jest, and programs that are CommonJS themselves, cannot load ES modules on every Node.
@@ -78,7 +92,7 @@ export default defineConfig([
       }),
     ],
     // What stands beside a door has no types of its own to give.
-    dts: { entry: doors, resolve: inlinedTypes },
+    dts: { entry: { ...doors, keys: keysFile }, resolve: inlinedTypes },
   },
   {
     ...both,

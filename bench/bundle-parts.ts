@@ -12,14 +12,12 @@ type Parts = Readonly<Record<string, readonly string[]>>
 /** The parts, by the files that hold nothing else. */
 const proof: Parts = {
   'what a mismatch proves (diagnose)': ['signature/diagnose', 'signature/in-turn'],
-  'public keys, Ed25519, ECDSA and RSA, JWS': [
-    'signature/public-keys',
-    'signature/key-bytes',
-    'signature/jws',
-    'signature/hmac/der',
-  ],
+  'claims of a JWS': ['signature/jws'],
   'senders that are known by their address': ['signature/addresses'],
-  'several secrets, their spellings, validity and look-ups': ['signature/secrets'],
+  'several secrets, their spellings, validity and look-ups': [
+    'signature/secrets',
+    'signature/key-bytes',
+  ],
   'grammars, encodings and signed times of every scheme': [
     'signature/grammar',
     'signature/encoding',

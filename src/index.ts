@@ -70,10 +70,14 @@ export {
 } from './protocol/scheme.ts'
 export { createReceiver, type Receiver } from './receiver.ts'
 export type { Diagnosis } from './signature/diagnose.ts'
-export { type JwksOptions, jwks, type KeySource, type LoadKey } from './signature/jwks.ts'
-export type { Jwk } from './signature/public-keys.ts'
 export type { Refusal } from './signature/refused.ts'
-export type { Secret, SecretInput, SecretOption } from './signature/secrets.ts'
+export type {
+  AsymmetricKey,
+  KeySource,
+  Secret,
+  SecretInput,
+  SecretOption,
+} from './signature/secrets.ts'
 export { type SignOptions, sign } from './signature/signature.ts'
 export { type VerifyOptions, type VerifyResult, verify } from './verify.ts'
 export type { RunOnceOptions, RunOnceReport, WorkerOptions } from './worker/options.ts'

@@ -47,7 +47,7 @@ export interface SchemeDefinition {
   readonly algorithm: HmacName | PublicKeyName | 'token' | 'ip'
   /**
    * How the secret's text becomes the key: its UTF-8 bytes, or what it decodes to. Public keys are
-   * `pem`, `whpk`, or DER (or raw bytes of Ed25519 and P-256) in `base64` or `hex`.
+   * `pem`, `whpk`, or DER (or the raw bytes of Ed25519) in `base64` or `hex`.
    */
   readonly key: 'utf8' | 'base64' | 'hex' | 'whsec' | 'whpk' | 'pem'
   readonly encoding: 'hex' | 'base64' | 'base64url' | 'any'

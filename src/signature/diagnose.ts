@@ -67,9 +67,11 @@ async function ofMismatch(evidence: Evidence): Promise<Diagnosis | undefined> {
   }
   const tried = valid.slice(0, mostTried)
   if (scheme.authenticity !== 'signature') return undefined
-  for (const key of isHmac(scheme.algorithm) ? tried : []) {
+  const { algorithm } = scheme
+  for (const key of isHmac(algorithm) ? tried : []) {
     for (const decoding of ['utf8', 'base64', 'hex', 'whsec'] as const) {
-      const other = decoding === scheme.key ? undefined : key.readAs(decoding, scheme.algorithm)
+      if (decoding === scheme.key || !isHmac(algorithm)) continue
+      const other = key.readAs(decoding, algorithm)
       if (other && (await proves(evidence, other, delivery.body))) {
         return wrongDecoding(decoding, evidence)
       }

@@ -13,26 +13,14 @@ export interface Jws {
   readonly keyId?: string
 }
 
-/** A claim that brings its own signed text. */
-export interface JwsClaim {
-  readonly timestamp: string
-  /** In lower-case hex. */
-  readonly signatures: readonly string[]
-  readonly jws: Jws
-}
-
 /** Longer than any that a sender writes; it stands in a header. */
 const longest = 8192
 const names = { ed25519: 'EdDSA', es256: 'ES256', rs256: 'RS256' } as const
 
 type Json = Readonly<Record<string, unknown>>
 
-/** Reads one; undefined when it is malformed, or signed by another algorithm than the scheme's. */
-export function readJws(
-  { algorithm }: Scheme,
-  { bodyHash }: JwtGrammar,
-  text: string,
-): readonly JwsClaim[] | undefined {
+/** Reads a JWS; undefined if it is malformed, or names another algorithm than the scheme's. */
+export function readJws({ algorithm }: Scheme, { bodyHash }: JwtGrammar, text: string) {
   if (!isPublicKey(algorithm) || text.length > longest || text.includes('=')) return undefined
   const [first, second, third, ...rest] = text.split('.')
   if (first === undefined || second === undefined || third === undefined || rest.length > 0) {

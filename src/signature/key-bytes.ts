@@ -4,23 +4,6 @@ import { invalid } from '../foundation/check.ts'
 import { decodeUtf8 } from '../foundation/json.ts'
 import type { Scheme } from '../protocol/scheme-definition.ts'
 import { fromHex } from './encoding.ts'
-import { isPublicKey } from './hmac/hmac.ts'
-import { publicKeyBytes } from './public-keys.ts'
-
-/** The bytes of a key: of a secret, or the DER of a public key. */
-export function materialOf(
-  value: string | Uint8Array,
-  { algorithm, key }: Scheme,
-  name = 'secret',
-): Uint8Array {
-  if (!isPublicKey(algorithm)) return keyBytes(value, key, name)
-  if ((typeof value !== 'string' && !(value instanceof Uint8Array)) || value.length === 0) {
-    throw invalid(`${name} is missing: pass the public key of the sender`, 'SECRET_INVALID')
-  }
-  const found = publicKeyBytes(ownOf(value), key, algorithm)
-  if (found instanceof Uint8Array) return found
-  throw invalid(`${name} ${found.fault}`, 'SECRET_INVALID')
-}
 
 /**
  * The key that a secret's text stands for.
@@ -38,7 +21,8 @@ export function keyBytes(
   if (typeof value !== 'string' && !(value instanceof Uint8Array)) {
     return refuse(`must be a string or bytes, got ${typeof value}`)
   }
-  const own = ownOf(value)
+  // Callers may wipe the bytes of a key after they have passed it.
+  const own = typeof value === 'string' ? value : Uint8Array.from(value)
   const bytes = typeof own === 'string' ? decoded(own, decoding, refuse) : own
   if (bytes.length === 0) return refuse('is empty: anyone could sign with it')
   if (typeof own !== 'string' && isUntrimmedText(own)) {
@@ -50,11 +34,6 @@ export function keyBytes(
     )
   }
   return bytes
-}
-
-/** Some wipe the bytes of a key once it is handed over: what is used later must not be theirs. */
-function ownOf(value: string | Uint8Array): string | Uint8Array {
-  return typeof value === 'string' ? value : Uint8Array.from(value)
 }
 
 function decoded(

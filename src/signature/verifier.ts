@@ -10,7 +10,6 @@ import {
 import { WebhookError } from '../errors.ts'
 import { inTime } from '../foundation/abortable.ts'
 import { firstTrue, isPromise } from '../foundation/promises.ts'
-import type { WaitUntil } from '../foundation/unawaited.ts'
 import type { Scheme } from '../protocol/scheme.ts'
 import { AddressList } from './addresses.ts'
 import { type HeaderClaims, HeaderInspector } from './claims.ts'
@@ -39,7 +38,6 @@ export interface Arrived {
   readonly now: number
   /** When it arrived, if that was another time. */
   readonly receivedAt: Date | undefined
-  readonly waitUntil?: WaitUntil | undefined
 }
 
 /** A verifier whose scheme and keys are prepared once. */
@@ -100,13 +98,13 @@ export class SchemeVerifier implements Verifier {
   }
 
   async #proveLater(lookUp: SecretLookUp, arrived: Arrived): Promise<Refusal | VerifiedDelivery> {
-    const { body, headers, claims, url, method, address, receivedAt, waitUntil } = arrived
+    const { body, headers, claims, url, method, address, receivedAt } = arrived
     let keys: readonly SecretKey[]
     try {
       const delivery = { body, headers: headers.list, url, method, address, receivedAt }
       const keyId = claims.ok ? claims.claims[0]?.jws?.keyId : undefined
       // One that never answers must not hold its delivery.
-      const found = lookUp(delivery, keyId, waitUntil)
+      const found = lookUp(delivery, keyId)
       keys = await inTime(found, lookUpTimeout, 'the look-up of secrets')
     } catch (error) {
       return new Refused('SECRET_UNAVAILABLE', { error })

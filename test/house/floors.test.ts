@@ -134,6 +134,7 @@ describe('imports', () => {
 describe('one dependency, one door', () => {
   test.each([
     ['zod', /^(src\/protocol|tools\/sandbox\/schemas)\/|^src\/client\/contract\.ts/],
+    ['jose', /^src\/signature\/(keys|public-keys)\.ts$/],
     ['fastify-plugin', /^adapters\/fastify\.ts$/],
     ['fastify', /^adapters\/fastify\.ts$/],
     ['leven', /^src\/foundation\/check\.ts$/],

@@ -7,7 +7,6 @@ import { setTimeout as delay } from 'node:timers/promises'
 import {
   createReceiver,
   createWorker,
-  jwks,
   type Receiver,
   type ReceiverOptions,
   type Scheme,
@@ -18,6 +17,7 @@ import {
   verify,
 } from 'idv-webhooks'
 import { createInbox, memoryStore } from 'idv-webhooks/inbox'
+import { jwks, privateKey } from 'idv-webhooks/keys'
 import { toNode } from 'idv-webhooks/node'
 import { vendors } from 'idv-webhooks/vendors'
 import { describe, expect, test } from 'vitest'
@@ -37,7 +37,7 @@ const { scheme: jwt } = vendors.plaid()
 const [own, other] = [0, 1].map(() => generateKeyPairSync('ec', { namedCurve: 'P-256' }))
 const privateOf = (pair = own) => ({
   id: 'k1',
-  value: String(pair?.privateKey.export({ type: 'pkcs8', format: 'pem' })),
+  value: privateKey(String(pair?.privateKey.export({ type: 'pkcs8', format: 'pem' }))),
 })
 const jwk = { ...own?.publicKey.export({ format: 'jwk' }), kid: 'k1', use: 'sig', alg: 'ES256' }
 const keySet = () =>
