@@ -15,7 +15,7 @@ export {
 export type { Clock } from './foundation/clock.ts'
 export type { SettledAs } from './inbox/work.ts'
 export type { BodyFault, BodyReading } from './intake/intake.ts'
-export type { Incoming } from './intake/walk.ts'
+export type { Incoming } from './intake/incoming.ts'
 export type {
   AttemptObserved,
   Observation,
