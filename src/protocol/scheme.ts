@@ -2,7 +2,7 @@
 // writes is refused here, before any delivery comes.
 import { checkOptionNames, checkWholeNumber, shown } from '../foundation/check.ts'
 import { defined } from '../foundation/defined.ts'
-import { parseRanges } from '../signature/addresses.ts'
+import { AddressList, parseRange } from '../signature/addresses.ts'
 import { readsItsOwn } from '../signature/self-test.ts'
 import {
   checkDistinct,
@@ -179,14 +179,14 @@ function unsigned(level: 'token' | 'ip', header: string): Scheme {
   }
 }
 
-function checkedAddresses({ allow, proxies }: AddressRule): AddressRule {
+function checkedAddresses({ allow, proxies }: AddressRule): AddressList {
   if (!Array.isArray(allow) || allow.length === 0) {
     throw refuse(`allow must be a list of CIDR ranges, got ${shown(allow)}`)
   }
-  const wrong = allow.find((one: unknown) => typeof one !== 'string' || !parseRanges([one]))
+  const wrong = allow.find((one: unknown) => typeof one !== 'string' || !parseRange(one))
   if (wrong !== undefined) {
     throw refuse(`allow must hold CIDR ranges such as '203.0.113.0/24', got ${shown(wrong)}`)
   }
   checkWholeNumber('proxies', proxies, { least: 0, most: 16 })
-  return Object.freeze({ allow: Object.freeze([...allow]), proxies })
+  return new AddressList({ allow, proxies })
 }

@@ -11,7 +11,6 @@ import { WebhookError } from '../errors.ts'
 import { inTime } from '../foundation/abortable.ts'
 import { firstTrue, isPromise } from '../foundation/promises.ts'
 import type { Scheme } from '../protocol/scheme.ts'
-import { AddressList } from './addresses.ts'
 import { type HeaderClaims, HeaderInspector } from './claims.ts'
 import type { Claim } from './grammar.ts'
 import { type Refusal, Refused } from './refused.ts'
@@ -61,13 +60,11 @@ export class SchemeVerifier implements Verifier {
   readonly #inspector: HeaderInspector
   /** Undefined where the address alone tells the sender. */
   readonly #secrets: SecretSource | undefined
-  readonly #addresses: AddressList | undefined
 
   constructor(scheme: Scheme, secret: SecretOption | undefined) {
     this.#scheme = scheme
     this.#inspector = new HeaderInspector(scheme)
-    this.#addresses = scheme.addresses && new AddressList(scheme.addresses)
-    this.#secrets = this.#addresses ? undefined : secretSource(secret, scheme)
+    this.#secrets = scheme.addresses ? undefined : secretSource(secret, scheme)
   }
 
   get tenants(): readonly (string | undefined)[] | undefined {
@@ -88,7 +85,7 @@ export class SchemeVerifier implements Verifier {
 
   #proveAddress(arrived: Arrived): Refusal | VerifiedDelivery {
     const { body, headers, url, address, now, receivedAt } = arrived
-    if (!this.#addresses?.allows(address, headers.values('x-forwarded-for'))) {
+    if (!this.#scheme.addresses?.allows(address, headers.values('x-forwarded-for'))) {
       return new Refused('ADDRESS_NOT_ALLOWED')
     }
     return markVerified({

@@ -114,7 +114,7 @@ describe('imports', () => {
     expect(
       through.filter(
         ({ to }) =>
-          !/\/index\.ts$|^src\/inbox\/stores\/(sqlite\/sqlite|postgres\/postgres)\.ts$|^src\/vendors\/dialect\.ts$|^src\/errors\.ts$|^src\/foundation\/(check|defined|abortable|body-deadline|bytes|chunks|json)\.ts$/.test(
+          !/\/index\.ts$|^src\/inbox\/stores\/(sqlite\/sqlite|postgres\/postgres)\.ts$|^src\/vendors\/dialect\.ts$|^src\/errors\.ts$|^src\/foundation\/(check|defined|abortable|bytes|chunks|json)\.ts$/.test(
             to,
           ),
       ),
@@ -134,6 +134,7 @@ describe('imports', () => {
 describe('one dependency, one door', () => {
   test.each([
     ['zod', /^(src\/protocol|tools\/sandbox\/schemas)\/|^src\/client\/contract\.ts/],
+    ['ipaddr.js', /^src\/signature\/addresses\.ts$/],
     ['jose', /^src\/signature\/(keys|public-keys)\.ts$/],
     ['fastify-plugin', /^adapters\/fastify\.ts$/],
     ['fastify', /^adapters\/fastify\.ts$/],
