@@ -62,9 +62,10 @@ export class Intake {
   }
 
   /** The body can be ended from now on, until it is `done`. */
-  add(reading: Reading): void {
+  watch(reading: Reading): ReturnType<typeof setTimeout> {
     this.#incomplete.add(reading)
     this.#hold(reading, 0)
+    return setTimeout(expire, this.limits.bodyTimeout, reading, this.limits)
   }
 
   done(reading: Reading): void {
@@ -184,10 +185,9 @@ export class Reading implements BodyReading {
   }
 
   readonly onStop = (stop: (fault: BodyFault) => void): void => {
-    if (this.#stopped) return stop(this.#stopped)
     this.#stop = stop
-    this.#intake.add(this)
-    this.#timer = setTimeout(expire, this.#intake.limits.bodyTimeout, this, this.#intake.limits)
+    if (this.#stopped) this.stop(this.#stopped)
+    else this.#timer = this.#intake.watch(this)
   }
 
   stop(fault: BodyFault): void {

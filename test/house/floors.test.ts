@@ -114,7 +114,7 @@ describe('imports', () => {
     expect(
       through.filter(
         ({ to }) =>
-          !/\/index\.ts$|^src\/inbox\/stores\/(sqlite\/sqlite|postgres\/postgres)\.ts$|^src\/vendors\/dialect\.ts$|^src\/errors\.ts$|^src\/foundation\/(check|defined|abortable|bytes|chunks|json)\.ts$/.test(
+          !/\/index\.ts$|^src\/inbox\/stores\/(sqlite\/sqlite|postgres\/postgres)\.ts$|^src\/vendors\/dialect\.ts$|^src\/signature\/keys\.ts$|^src\/errors\.ts$|^src\/foundation\/(check|defined|abortable|bytes|chunks|json)\.ts$/.test(
             to,
           ),
       ),
