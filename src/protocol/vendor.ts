@@ -2,7 +2,7 @@
 // it expects of replies. The reading is here; each vendor is a file of data in vendors/.
 import { checkChoice, checkOptionNames, invalid, shown } from '../foundation/check.ts'
 import { defined } from '../foundation/defined.ts'
-import type { EnvelopeReading } from './envelope-function.ts'
+import type { EnvelopeReading } from './envelope.ts'
 import { type DecisionName, type DeclaredFinality, decisionNames, isDecision } from './finality.ts'
 import { isObject, joinedId, toDate, valueAt } from './json-paths.ts'
 import { type EventName, isEventName } from './names.ts'
