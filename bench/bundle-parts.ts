@@ -11,19 +11,19 @@ type Parts = Readonly<Record<string, readonly string[]>>
 
 /** The parts, by the files that hold nothing else. */
 const proof: Parts = {
-  'what a mismatch proves (diagnose)': ['signature/diagnose', 'signature/in-turn'],
+  'what a mismatch proves (diagnose)': ['signature/diagnose'],
   'claims of a JWS': ['signature/jws'],
   'senders that are known by their address': ['signature/addresses'],
-  'several secrets, their spellings, validity and look-ups': [
-    'signature/secrets',
-    'signature/key-bytes',
-  ],
+  'several secrets, their spellings, validity and look-ups': ['signature/secrets'],
   'grammars, encodings and signed times of every scheme': [
     'signature/grammar',
     'signature/encoding',
     'signature/time',
   ],
-  'claims of headers, none twice, in every form of headers': ['signature/claims', 'delivery'],
+  'claims of headers, none twice, in every form of headers': [
+    'signature/header-claims',
+    'delivery',
+  ],
   'errors with code, cause and address; names that are nearly right': [
     'errors',
     'foundation/check',

@@ -30,7 +30,7 @@ import { createParser, createWithData, type Parsed, type Parser, type WithData }
 import type { EventSource, WebhookEvent } from './protocol/events.ts'
 import { Finality } from './protocol/finality.ts'
 import { eventNames, probeName } from './protocol/names.ts'
-import type { HeaderClaims } from './signature/claims.ts'
+import type { HeaderClaims } from './signature/header-claims.ts'
 import type { Arrived, Verifier } from './signature/verifier.ts'
 import { createVerifier, isRefusal } from './verify.ts'
 

@@ -14,7 +14,7 @@ import type { Reply } from './outcome/reply.ts'
 import { Pipeline } from './pipeline.ts'
 import type { EventMap } from './protocol/events.ts'
 import type { SchemaMap } from './protocol/meanings.ts'
-import { warnIfPublic } from './signature/public-secret.ts'
+import { warnIfPublic } from './signature/secrets.ts'
 
 /**
  * Takes deliveries, proves them and hands their events to the handlers. `Tx` is what they get as

@@ -3,7 +3,7 @@
 import { checkOptionNames, checkWholeNumber, shown } from '../foundation/check.ts'
 import { defined } from '../foundation/defined.ts'
 import { AddressList, parseRange } from '../signature/addresses.ts'
-import { readsItsOwn } from '../signature/self-test.ts'
+import { readsItsOwn } from '../signature/grammar.ts'
 import {
   checkDistinct,
   checkedTimestamp,

@@ -7,7 +7,6 @@ import { decodeUtf8, parseJson } from '../foundation/json.ts'
 import type { Scheme } from '../protocol/scheme.ts'
 import type { Claim } from './grammar.ts'
 import { isHmac } from './hmac/hmac.ts'
-import { inTurn, moving } from './in-turn.ts'
 import type { SecretKey } from './secrets.ts'
 import { matches } from './signature.ts'
 import { readTime } from './time.ts'
@@ -40,19 +39,37 @@ const parsedFirst =
   'mount the receiver before any body parser (express.json(), bodyParser) and behind no proxy that rewrites JSON'
 
 /** The most claims and the most keys that are tried with each variant. */
-const mostTried = 2
+const maxTried = 2
 /** Bytes of the largest body that is parsed, and of its longest respelling as a multiple of it. */
-const largestParsed = 64 * 1024
-const mostGrowth = 4
+const maxParsedBytes = 64 * 1024
+const maxGrowth = 4
 
-/** Says what is proved of a refusal: undefined where nothing is. One runs at a time. */
-export function diagnose(code: string, evidence: Evidence): Promise<Diagnosis | undefined> {
+/** Diagnoses that wait, each of which holds an unproved body. */
+const maxWaiting = 64
+
+let waiting = 0
+let last: Promise<unknown> = Promise.resolve()
+
+/**
+ * Says what is proved of a refusal: undefined if nothing is, or if too many diagnoses wait. One runs
+ * at a time.
+ */
+export async function diagnose(code: string, evidence: Evidence): Promise<Diagnosis | undefined> {
+  if (waiting >= maxWaiting) return undefined
+  waiting += 1
   const few = {
     ...evidence,
-    claims: evidence.claims.slice(0, mostTried),
-    keys: evidence.keys.slice(0, mostTried * 2),
+    claims: evidence.claims.slice(0, maxTried),
+    keys: evidence.keys.slice(0, maxTried * 2),
   }
-  return inTurn(() => (code === 'TIMESTAMP_OUTSIDE_TOLERANCE' ? ofTime(few) : ofMismatch(few)))
+  const work = () => (code === 'TIMESTAMP_OUTSIDE_TOLERANCE' ? ofTime(few) : ofMismatch(few))
+  const diagnosis = last.then(work, work)
+  last = diagnosis
+  try {
+    return await diagnosis
+  } finally {
+    waiting -= 1
+  }
 }
 
 /** Looks for what would have matched. */
@@ -65,7 +82,7 @@ async function ofMismatch(evidence: Evidence): Promise<Diagnosis | undefined> {
     if (at >= notBefore && at <= notAfter) valid.push(key)
     else if (await proves(evidence, key, delivery.body)) return outside(key, at)
   }
-  const tried = valid.slice(0, mostTried)
+  const tried = valid.slice(0, maxTried)
   if (scheme.authenticity !== 'signature') return undefined
   const { algorithm } = scheme
   for (const key of isHmac(algorithm) ? tried : []) {
@@ -110,7 +127,6 @@ async function proves(evidence: Evidence, key: SecretKey, body: Uint8Array): Pro
   for (const claim of claims) {
     // Others get their turn between two HMACs over bytes of a stranger.
     await new Promise((resolve) => setTimeout(resolve, 0))
-    moving()
     const { url, method } = delivery
     if (await matches(key, scheme, claim, { body, id, url, method, header })) return true
   }
@@ -132,13 +148,13 @@ function* bodyVariants(body: Uint8Array): Generator<readonly [BodyCause, Uint8Ar
   yield ['trailing-newline', concat([body, utf8.encode('\r\n')])]
   if (mark.every((byte, at) => body[at] === byte)) yield ['byte-order-mark', body.subarray(3)]
   else yield ['byte-order-mark', concat([Uint8Array.from(mark), body])]
-  if (body.length > largestParsed) return
+  if (body.length > maxParsedBytes) return
   const text = decodeUtf8(body)
   const json = text === undefined ? undefined : parseJson(text)
   if (json === undefined) return
   const bytes = bytesIn(json.value)
   if (bytes) yield ['bytes-as-json', bytes]
-  for (const spelling of spellings(json.value, body.length * mostGrowth)) {
+  for (const spelling of spellings(json.value, body.length * maxGrowth)) {
     yield ['body-reserialized', utf8.encode(spelling)]
     yield ['body-reserialized', utf8.encode(`${spelling}\n`)]
   }

@@ -11,8 +11,8 @@ import { WebhookError } from '../errors.ts'
 import { inTime } from '../foundation/abortable.ts'
 import { firstTrue, isPromise } from '../foundation/promises.ts'
 import type { Scheme } from '../protocol/scheme.ts'
-import { type HeaderClaims, HeaderInspector } from './claims.ts'
 import type { Claim } from './grammar.ts'
+import { type HeaderClaims, HeaderInspector } from './header-claims.ts'
 import { type Refusal, Refused } from './refused.ts'
 import {
   type SecretKey,
