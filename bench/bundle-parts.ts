@@ -38,7 +38,7 @@ const receiving: Parts = {
   ],
   'envelope, names, schemas and parsing': [
     ...['parse', 'protocol/envelope', 'protocol/json-paths', 'protocol/names', 'protocol/events'],
-    ...['protocol/resources', 'protocol/email-address', 'protocol/finality', 'protocol/vendor'],
+    ...['protocol/resources', 'protocol/vendor'],
   ],
   'handlers: patterns, order, time limits, context, drain': [
     ...['dispatch/dispatch', 'dispatch/run', 'dispatch/around', 'dispatch/running'],

@@ -46,11 +46,11 @@ export type {
   Issue,
   KnownEvent,
   ReversalEvent,
+  Superseded,
   UnknownEvent,
   WebhookEvent,
 } from './protocol/events.ts'
-export type { DecisionName, Superseded } from './protocol/finality.ts'
-export type { EventName, LegacyName } from './protocol/names.ts'
+export type { DecisionName, EventName, LegacyName } from './protocol/names.ts'
 export type {
   AssembledVerification,
   Client,

@@ -2,10 +2,10 @@
 // asks for.
 
 import type { VerifiedDelivery } from '../delivery.ts'
+import type { Decision } from '../dispatch/finality.ts'
 import type { Placed } from '../foundation/bag.ts'
 import type { Clock } from '../foundation/clock.ts'
 import type { EventSource } from '../protocol/events.ts'
-import type { Decision } from '../protocol/finality.ts'
 import type { Arrival, EntryFailure, EntryReason } from './entry.ts'
 import type { Operations } from './operations.ts'
 import type { HighWaterMark, Lease, Settlement, StoreTx } from './work-store.ts'

@@ -9,7 +9,7 @@ import {
 } from '../delivery.ts'
 import { WebhookError } from '../errors.ts'
 import { inTime } from '../foundation/abortable.ts'
-import { firstTrue, isPromise } from '../foundation/promises.ts'
+import { isPromise } from '../foundation/promises.ts'
 import type { Scheme } from '../protocol/scheme.ts'
 import type { Claim } from './grammar.ts'
 import { type HeaderClaims, HeaderInspector } from './header-claims.ts'
@@ -148,26 +148,12 @@ export class SchemeVerifier implements Verifier {
       if (typeof matched === 'boolean') return matched ? key : undefined
       return matched.then((one) => (one === true ? key : undefined))
     }
-    if (keys.length * claims.length * body.length > bytesPerTurn) {
-      const valid = keys.filter((one) => isValid(one, now))
-      return this.#matchInTurns(valid, claims, values)
-    }
-    const tried: SecretKey[] = []
-    const results: (boolean | Promise<boolean>)[] = []
-    for (const key of keys) {
-      if (!isValid(key, now)) continue
-      for (const claim of claims) {
-        tried.push(key)
-        results.push(matches(key, this.#scheme, claim, values))
-      }
-    }
-    if (!results.some(isPromise)) return tried[results.indexOf(true)]
-    // A broken key harms no other: it only matters where nothing else proves the delivery.
-    return firstTrue(results).then((at) => tried[at])
+    const valid = keys.filter((one) => isValid(one, now))
+    return this.#matchAll(valid, claims, values)
   }
 
-  /** The same where a stranger's body costs many HMACs: others get their turn between them. */
-  async #matchInTurns(
+  /** Tries every key with every claim. Other work gets its turn between many HMACs. */
+  async #matchAll(
     keys: readonly SecretKey[],
     claims: readonly Claim[],
     values: SignedValues,
@@ -175,20 +161,21 @@ export class SchemeVerifier implements Verifier {
     let found: SecretKey | undefined
     let broken: { readonly reason: unknown } | undefined
     let bytes = 0
-    for (const [key, claim] of keys.flatMap((key) =>
-      claims.map((claim) => [key, claim] as const),
-    )) {
-      bytes += values.body.length
-      if (bytes > bytesPerTurn) {
-        bytes = 0
-        await new Promise((resolve) => setTimeout(resolve, 0))
-      }
-      try {
-        if ((await matches(key, this.#scheme, claim, values)) === true) found ??= key
-      } catch (reason) {
-        broken ??= { reason }
+    for (const key of keys) {
+      for (const claim of claims) {
+        bytes += values.body.length
+        if (bytes > bytesPerTurn) {
+          bytes = 0
+          await new Promise((resolve) => setTimeout(resolve, 0))
+        }
+        try {
+          if ((await matches(key, this.#scheme, claim, values)) === true) found ??= key
+        } catch (reason) {
+          broken ??= { reason }
+        }
       }
     }
+    // A broken key matters only if no other key proves the delivery.
     if (!found && broken) throw broken.reason
     return found
   }

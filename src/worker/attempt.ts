@@ -3,6 +3,7 @@
 
 import type { Dispatcher } from '../dispatch/dispatch.ts'
 import { namesResource } from '../dispatch/fetch-resource.ts'
+import { type Decision, type Replaced, toSuperseded } from '../dispatch/finality.ts'
 import { attemptSteps, type HandlerFailure, type Registration } from '../dispatch/handler.ts'
 import type { RunningHandlers } from '../dispatch/running.ts'
 import { isNonRetryable } from '../errors.ts'
@@ -13,14 +14,7 @@ import type { StoreTx } from '../inbox/work-store.ts'
 import type { Parsed } from '../parse.ts'
 import type { Pipeline } from '../pipeline.ts'
 import type { WebhookEvent } from '../protocol/events.ts'
-import {
-  type Decision,
-  type DecisionName,
-  type Replaced,
-  reversalName,
-  toSuperseded,
-} from '../protocol/finality.ts'
-import { covers } from '../protocol/names.ts'
+import { covers, type DecisionName, reversalName } from '../protocol/names.ts'
 import {
   isDrained,
   ofStep,

@@ -1,6 +1,7 @@
 // Rows as the port has them: numbers out of what drivers give for 64 bits, text that Postgres takes.
+
+import type { Decision } from '../../../dispatch/finality.ts'
 import { defined } from '../../../foundation/defined.ts'
-import type { Decision } from '../../../protocol/finality.ts'
 import type { StoredEntry } from '../../admin-store.ts'
 import type { Claimed, HighWaterMark, Lapsed } from '../../work-store.ts'
 import type { PostgresRow } from './driver.ts'

@@ -1,8 +1,8 @@
 // Queries of the worker, run synchronously inside a transaction.
 
+import type { Decision } from '../../../dispatch/finality.ts'
 import { defined } from '../../../foundation/defined.ts'
 import type { EventSource } from '../../../protocol/events.ts'
-import type { Decision } from '../../../protocol/finality.ts'
 import { type EntryFailure, type EntryState, isOwnLane } from '../../entry.ts'
 import type {
   Claimed,

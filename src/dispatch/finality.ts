@@ -1,39 +1,19 @@
 // Which decisions of a sender end a verification, and which a later one may replace. The service's
 // own decisions are final; a vendor's are as its file says.
 import { defined } from '../foundation/defined.ts'
-import { type EventName, isFinal } from './names.ts'
-
-/** The events that decide a verification (section 3: the terminal statuses). */
-export const decisionNames = [
-  'verification.approved',
-  'verification.rejected',
-  'verification.canceled',
-  'verification.expired',
-] as const satisfies readonly EventName[]
-
-export type DecisionName = (typeof decisionNames)[number]
-
-/** The name to register with `on` for decisions that replace another. */
-export const reversalName = 'verification.reversed'
-export type ReversalName = typeof reversalName
-
-/** The finality of a vendor's decisions by its documents; each decision is in exactly one list. */
-export interface DeclaredFinality {
-  /** Decisions after which no other comes. */
-  readonly final: readonly DecisionName[]
-  /** Decisions that a later one may replace. */
-  readonly reversible: readonly DecisionName[]
-}
+import type { Superseded } from '../protocol/events.ts'
+import { type DecisionName, isDecision, isFinal } from '../protocol/names.ts'
+import type { DeclaredFinality } from '../protocol/vendor.ts'
 
 /** An entry's place in the order of arrival. */
-export interface Place {
+export interface EntryOrder {
   readonly entryId: string
   /** Given by the store. */
   readonly seq: number
 }
 
 /** A decision that was handled. */
-export interface Replaced extends Place {
+export interface Replaced extends EntryOrder {
   readonly name: DecisionName
   /** Milliseconds since the epoch. */
   readonly at?: number
@@ -42,18 +22,6 @@ export interface Replaced extends Place {
 /** The last decision of a verification, with the one that it replaced. */
 export interface Decision extends Replaced {
   readonly replaced?: Replaced
-}
-
-/** The earlier decision that an event replaces. */
-export interface Superseded {
-  readonly name: DecisionName
-  readonly occurredAt?: Date
-  /** Its entry in the inbox. */
-  readonly entryId: string
-}
-
-export function isDecision(name: string): name is DecisionName {
-  return (decisionNames as readonly string[]).includes(name)
 }
 
 /** How the decisions of one receiver's sender hold. */
@@ -70,7 +38,7 @@ export class Finality {
   }
 
   /** The last decision of a verification after this event, if it changes. */
-  decided(event: Occurred, place: Place, last: Decision | undefined): Decision | undefined {
+  decided(event: Occurred, place: EntryOrder, last: Decision | undefined): Decision | undefined {
     const { name, occurredAt } = event
     if (!this.canReverse || !isDecision(name) || isOlder(event, place, last)) return undefined
     const replaced = this.replaced(event, place, last)
@@ -81,14 +49,14 @@ export class Finality {
    * Whether an event is older than what was done of its verification: by the last decision where it
    * is one that another may replace, whatever else came since.
    */
-  isStale(event: Occurred, place: Place, highWaterMark: HighWater | undefined): boolean {
+  isStale(event: Occurred, place: EntryOrder, highWaterMark: HighWater | undefined): boolean {
     const isReversible = this.canReverse && isDecision(event.name)
     if (isReversible) return isOlder(event, place, highWaterMark?.decision)
     return isBehind(event, highWaterMark, this.canReverse)
   }
 
   /** The earlier decision that an event replaces, if it does; the same at every run of its entry. */
-  replaced(event: Occurred, place: Place, last: Decision | undefined): Replaced | undefined {
+  replaced(event: Occurred, place: EntryOrder, last: Decision | undefined): Replaced | undefined {
     if (!last || !isDecision(event.name)) return undefined
     if (last.entryId === place.entryId) return last.replaced
     if (event.name === last.name || isOlder(event, place, last)) return undefined
@@ -132,7 +100,7 @@ function isBehind(
  * Where the times do not tell, the order of arrival does. Ids grow with the clock and numbers with the
  * store: a clock may have been ahead before, and the numbers of a store may start over.
  */
-function isOlder({ occurredAt }: Occurred, place: Place, last: Decision | undefined): boolean {
+function isOlder({ occurredAt }: Occurred, place: EntryOrder, last: Decision | undefined): boolean {
   if (!last) return false
   const at = occurredAt?.getTime()
   if (at !== undefined && last.at !== undefined && at !== last.at) return at < last.at
