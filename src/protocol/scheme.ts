@@ -6,6 +6,7 @@ import { AddressList, parseRange } from '../signature/addresses.ts'
 import { readsItsOwn } from '../signature/grammar.ts'
 import {
   checkDistinct,
+  checkedGrammar,
   checkedTimestamp,
   checkedTolerance,
   checkFields,
@@ -18,7 +19,6 @@ import {
   signatureHeaders,
 } from './scheme-checks.ts'
 import type { AddressRule, Scheme, SchemeDefinition } from './scheme-definition.ts'
-import { checkedGrammar } from './scheme-grammar.ts'
 import { serviceScheme } from './service-scheme.ts'
 
 export type {

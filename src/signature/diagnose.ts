@@ -35,9 +35,6 @@ export interface Evidence {
   readonly now: Date
 }
 
-const parsedFirst =
-  'mount the receiver before any body parser (express.json(), bodyParser) and behind no proxy that rewrites JSON'
-
 /** The most claims and the most keys that are tried with each variant. */
 const maxTried = 2
 /** Bytes of the largest body that is parsed, and of its longest respelling as a multiple of it. */
@@ -96,7 +93,7 @@ async function ofMismatch(evidence: Evidence): Promise<Diagnosis | undefined> {
   }
   for (const [cause, bytes] of bodyVariants(delivery.body)) {
     for (const key of tried) {
-      if (await proves(evidence, key, bytes)) return bodyDiagnosis(cause)
+      if (await proves(evidence, key, bytes)) return { cause, ...bodyDiagnoses[cause] }
     }
   }
   return undefined
@@ -215,29 +212,24 @@ function sortKeys(json: unknown): unknown {
   return Object.fromEntries(entries.map(([key, value]) => [key, sortKeys(value)]))
 }
 
-function bodyDiagnosis(cause: BodyCause): Diagnosis {
-  if (cause === 'body-reserialized') {
-    return {
-      cause,
-      message:
-        'the body verifies after it is serialised differently: a parser or proxy changed it on the way',
-      fix: parsedFirst,
-    }
-  }
-  if (cause === 'bytes-as-json') {
-    return {
-      cause,
-      message:
-        'the body is the JSON of a Buffer, whose bytes verify: an HTTP client or a proxy serialised them',
-      fix: 'send the bytes as they are, or as text, e.g. .send(new TextDecoder().decode(body)) with supertest',
-    }
-  }
-  const what = cause === 'trailing-newline' ? 'a line break at its end' : 'a byte order mark'
-  return {
-    cause,
-    message: `the body verifies with or without ${what}: something on the way added or removed it`,
-    fix: 'pass on the bytes as they arrive; look for a proxy, logger or file that edits them',
-  }
+const endsChanged = (what: string) => ({
+  message: `the body verifies with or without ${what}: something on the way added or removed it`,
+  fix: 'pass on the bytes as they arrive; look for a proxy, logger or file that edits them',
+})
+
+const bodyDiagnoses: Readonly<Record<BodyCause, Omit<Diagnosis, 'cause'>>> = {
+  'body-reserialized': {
+    message:
+      'the body verifies after it is serialised differently: a parser or proxy changed it on the way',
+    fix: 'mount the receiver before any body parser (express.json(), bodyParser) and behind no proxy that rewrites JSON',
+  },
+  'bytes-as-json': {
+    message:
+      'the body is the JSON of a Buffer, whose bytes verify: an HTTP client or a proxy serialised them',
+    fix: 'send the bytes as they are, or as text, e.g. .send(new TextDecoder().decode(body)) with supertest',
+  },
+  'trailing-newline': endsChanged('a line break at its end'),
+  'byte-order-mark': endsChanged('a byte order mark'),
 }
 
 function outside(key: SecretKey, at: number): Diagnosis {

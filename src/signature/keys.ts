@@ -1,8 +1,9 @@
 // The import path of schemes with public keys: no other reaches jose. Here key sets are loaded when
 // they are needed, at most once in a cooldown, and serve on while their address is down.
-import type { JWK } from 'jose'
+import type { JWSHeaderParameters } from 'jose'
 import { JWKSMultipleMatchingKeys, JWKSNoMatchingKey } from 'jose/errors'
 import { createLocalJWKSet } from 'jose/jwks/local'
+import { createRemoteJWKSet, customFetch } from 'jose/jwks/remote'
 import { inTime } from '../foundation/abortable.ts'
 import { readStream } from '../foundation/bytes.ts'
 import {
@@ -13,7 +14,7 @@ import {
   kindShown,
   shown,
 } from '../foundation/check.ts'
-import { type Clock, createAgeClock } from '../foundation/clock.ts'
+import { isObject } from '../protocol/json-paths.ts'
 import type { PublicKeyName } from '../protocol/scheme-definition.ts'
 import { jwsNames, verifierOf } from './public-keys.ts'
 import type { KeySource } from './secrets.ts'
@@ -43,7 +44,6 @@ export interface JwksOptions {
   readonly staleFor?: number
   /** The longest answer in bytes; default 64 KiB. */
   readonly maxBytes?: number
-  readonly now?: Clock
 }
 
 /**
@@ -58,7 +58,7 @@ export type LoadKey = (
 type Settings = Required<JwksOptions>
 
 const durations = ['timeout', 'maxAge', 'cooldown', 'staleFor'] as const
-const names: readonly string[] = ['algorithms', 'fetch', ...durations, 'maxBytes', 'now']
+const names: readonly string[] = ['algorithms', 'fetch', ...durations, 'maxBytes']
 const maxKeys = 100
 
 /**
@@ -73,7 +73,7 @@ export function jwks(source: string | URL | LoadKey, options: JwksOptions): KeyS
   checkOptionNames('jwks', options, names)
   const settings: Settings = {
     ...{ fetch: globalThis.fetch, timeout: 5000, maxAge: 600_000, cooldown: 30_000 },
-    ...{ staleFor: 86_400_000, maxBytes: 65_536, now: createAgeClock() },
+    ...{ staleFor: 86_400_000, maxBytes: 65_536 },
     ...options,
   }
   const pinned: unknown = options.algorithms
@@ -91,7 +91,7 @@ function keysOf(source: string | URL, settings: Settings): KeySource {
     const got = kindShown(source)
     throw invalid(`jwks must be given an https address without a password, got ${got}`)
   }
-  const set = new KeySet((signal) => fetchKeys(url.href, settings, signal), settings)
+  const set = keySet((signal) => fetchKeys(url.href, settings, signal), settings)
   return {
     async keysFor(keyId, algorithm) {
       const keys = await set.keysFor(keyId, algorithm)
@@ -120,7 +120,7 @@ async function fetchKeys(
   const bytes = await readStream(answer.body, { most: maxBytes, signal })
   if (!bytes) throw new Error(`the key set is longer than ${maxBytes} bytes`)
   const { keys } = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)) ?? {}
-  if (Array.isArray(keys) && keys.length <= maxKeys) return keys
+  if (Array.isArray(keys) && keys.length <= maxKeys && keys.every(isObject)) return keys
   throw new Error(`the answer is not a set of at most ${maxKeys} keys`)
 }
 
@@ -129,12 +129,12 @@ const maxUnknown = 60
 
 /** Keys that an API gives one by one. Made-up key ids cost only a few requests. */
 function keysById(load: LoadKey, settings: Settings): KeySource {
-  const { cooldown, now } = settings
+  const { cooldown } = settings
   const sets = new Map<string, KeySet>()
-  let [left, at] = [maxUnknown, now().getTime()]
+  let [left, at] = [maxUnknown, Date.now()]
   const mayAsk = () => {
     const before = at
-    at = now().getTime()
+    at = Date.now()
     left = Math.min(maxUnknown, left + (maxUnknown * (at - before)) / Math.max(cooldown, 1))
     if (left < 1) return false
     left -= 1
@@ -148,7 +148,7 @@ function keysById(load: LoadKey, settings: Settings): KeySource {
       if (!set) {
         // The key may exist, so its sender is asked to repeat the delivery.
         if (!mayAsk()) throw new Error('too many unknown key ids: the key is not asked for now')
-        set = new KeySet(async (signal) => {
+        set = keySet(async (signal) => {
           const jwk = await load(keyId, { signal })
           return jwk ? [{ ...jwk, kid: keyId }] : []
         }, settings)
@@ -156,7 +156,7 @@ function keysById(load: LoadKey, settings: Settings): KeySource {
         sets.set(keyId, set)
       }
       return set.keysFor(keyId, algorithm).finally(() => {
-        if (set.isEmpty) sets.delete(keyId)
+        if (set.isEmpty()) sets.delete(keyId)
       })
     },
   }
@@ -165,96 +165,69 @@ function keysById(load: LoadKey, settings: Settings): KeySource {
 /** Milliseconds for which a delivery with a kept key waits for a newer set. */
 const refreshWait = 1_000
 
-/** A set of keys that is loaded when it is needed. */
-class KeySet implements KeySource {
-  readonly #load: (signal: AbortSignal) => Promise<readonly Jwk[]>
-  readonly #settings: Settings
-  #select: ReturnType<typeof createLocalJWKSet> | undefined
-  #loadedAt = Number.NEGATIVE_INFINITY
-  #triedAt = Number.NEGATIVE_INFINITY
-  #loading: Promise<boolean> | undefined
-  #failure: unknown
-
-  constructor(load: (signal: AbortSignal) => Promise<readonly Jwk[]>, settings: Settings) {
-    this.#load = load
-    this.#settings = settings
-  }
-
+interface KeySet extends KeySource {
   /** Whether the set has no key and none is being loaded. */
-  get isEmpty(): boolean {
-    return !this.#loading && !this.#select?.jwks().keys.length
-  }
+  isEmpty(): boolean
+}
 
-  async keysFor(keyId: string | undefined, algorithm: PublicKeyName) {
-    const { algorithms, maxAge, staleFor } = this.#settings
-    if (!algorithms.includes(algorithm)) throw new Error(`jwks algorithms lack ${algorithm}`)
-    const isTooOld = () => this.#since(this.#loadedAt) >= maxAge + staleFor
-    const kept = isTooOld() ? [] : await this.#find(keyId, algorithm)
-    if (kept.length > 0 && this.#since(this.#loadedAt) < maxAge) return kept
-    const refreshed = this.#refresh()
-    // An address that hangs holds up no delivery whose key is kept.
-    const isNew = await (kept.length > 0
-      ? inTime(refreshed, refreshWait, 'the key server').catch(() => false)
-      : refreshed)
-    const cause = this.#failure
-    if (isTooOld()) throw new Error('no public keys could be fetched', { cause })
-    const found = await this.#find(keyId, algorithm)
-    if (found.length > 0 || isNew) return found
-    // The sender may just have begun to sign by this key, and repeats what is answered with 503.
-    throw new Error('the key id is unknown, and newer keys could not be fetched now', { cause })
+/** A set of keys that jose loads when it is needed, one load at a time. */
+function keySet(
+  load: (signal: AbortSignal) => Promise<readonly Jwk[]>,
+  { algorithms, timeout, maxAge, cooldown, staleFor }: Settings,
+): KeySet {
+  let [loadedAt, failedAt, failure]: [number, number, unknown] = [0, 0, undefined]
+  const set = createRemoteJWKSet(new URL('https://keys.invalid'), {
+    ...{ timeoutDuration: timeout, cacheMaxAge: maxAge, cooldownDuration: cooldown },
+    [customFetch]: async (_, { signal }) => {
+      if (Date.now() - failedAt < cooldown) throw failure
+      try {
+        const keys = await inTime(load(signal), timeout, 'the look-up of keys')
+        loadedAt = Date.now()
+        // Plaid's `expired_at` is the time at which a key was retired.
+        return Response.json({ keys: keys.filter((key) => typeof key.expired_at !== 'number') })
+      } catch (error) {
+        failedAt = Date.now()
+        failure = error
+        throw error
+      }
+    },
+  })
+  const keptKeys = async (header: JWSHeaderParameters) => {
+    const kept = Date.now() - loadedAt < maxAge + staleFor ? set.jwks() : undefined
+    return kept && !set.fresh ? matching(createLocalJWKSet(kept), header) : []
   }
-
-  #since(time: number): number {
-    return this.#settings.now().getTime() - time
-  }
-
-  /** Resolves to whether this call began a request that gave a newer set. */
-  #refresh(): Promise<boolean> {
-    const { timeout, cooldown } = this.#settings
-    const since = this.#since(this.#triedAt)
-    if (this.#loading && since <= timeout) return this.#loading.then(() => false)
-    if (!this.#loading && since < cooldown) return Promise.resolve(false)
-    this.#triedAt = this.#settings.now().getTime()
-    const loading = this.#loadSet().finally(() => {
-      if (this.#loading === loading) this.#loading = undefined
-    })
-    this.#loading = loading
-    return loading
-  }
-
-  async #loadSet(): Promise<boolean> {
-    const { timeout } = this.#settings
-    try {
-      const keys = await inTime(
-        this.#load(AbortSignal.timeout(timeout)),
-        timeout,
-        'the look-up of keys',
-      )
-      // Plaid's `expired_at` is the time at which a key was retired.
-      const usable = keys.filter(({ expired_at }) => typeof expired_at !== 'number')
-      this.#select = createLocalJWKSet({ keys: usable as JWK[] })
-      this.#loadedAt = this.#settings.now().getTime()
-      this.#failure = undefined
-      return true
-    } catch (error) {
-      this.#failure = error
-      return false
-    }
-  }
-
-  async #find(keyId: string | undefined, algorithm: PublicKeyName) {
-    const keys: CryptoKey[] = []
-    try {
+  return {
+    isEmpty: () => !set.reloading && !set.jwks()?.keys.length,
+    async keysFor(keyId, algorithm) {
+      if (!algorithms.includes(algorithm)) throw new Error(`jwks algorithms lack ${algorithm}`)
       const header = { alg: jwsNames[algorithm], ...(keyId !== undefined && { kid: keyId }) }
-      if (this.#select) keys.push(await this.#select(header))
-    } catch (error) {
-      if (error instanceof JWKSMultipleMatchingKeys) for await (const key of error) keys.push(key)
-      else if (!(error instanceof JWKSNoMatchingKey)) throw error
-    }
-    const isStrong = ({ algorithm: of }: CryptoKey) =>
-      !('modulusLength' in of) || Number(of.modulusLength) >= 2048
-    return keys
-      .filter(isStrong)
-      .map((key) => ({ id: keyId, key: verifierOf(algorithm, async () => key) }))
+      const wasRequested = set.coolingDown || set.reloading
+      const kept = await keptKeys(header)
+      const found = matching(set, header)
+      // An address that is down or hangs holds up no delivery whose key is kept.
+      const keys = await (kept.length > 0
+        ? inTime(found, refreshWait, 'the key server').catch(() => kept)
+        : found)
+      // The sender may just have begun to sign by this key, and repeats what is answered with 503.
+      if (keys.length === 0 && wasRequested) throw new Error('unknown key id: no newer keys yet')
+      return keys.map((key) => ({ id: keyId, key: verifierOf(algorithm, async () => key) }))
+    },
   }
+}
+
+async function matching(
+  select: (header: JWSHeaderParameters) => Promise<CryptoKey>,
+  header: JWSHeaderParameters,
+): Promise<readonly CryptoKey[]> {
+  const keys: CryptoKey[] = []
+  try {
+    keys.push(await select(header))
+  } catch (error) {
+    if (error instanceof JWKSMultipleMatchingKeys) for await (const key of error) keys.push(key)
+    else if (!(error instanceof JWKSNoMatchingKey)) throw error
+  }
+  // Shorter RSA keys can be broken.
+  return keys.filter(
+    ({ algorithm }) => !('modulusLength' in algorithm) || Number(algorithm.modulusLength) >= 2048,
+  )
 }

@@ -35,16 +35,13 @@ function asymmetricKey(
   const given = typeof key === 'string' ? key.trim() : Uint8Array.from(key)
   return {
     keyFor({ algorithm, key: form, name }) {
+      const refuse = (needs: string) =>
+        invalid(`the scheme ${name} needs ${needs}, not this ${kind} key`, 'SECRET_INVALID')
+      if (!isPublicKey(algorithm)) throw refuse('a shared secret')
       const der =
         typeof given === 'string' ? decoded(given, kind === 'public' ? form : 'pem') : given
-      if (isPublicKey(algorithm) && der && isOfKind(der, algorithm)) {
-        return importedKey(der, algorithm, kind)
-      }
-      const what = isPublicKey(algorithm) ? kinds[algorithm] : 'a shared secret instead of a'
-      throw invalid(
-        `the scheme ${name} needs ${what} key${form === 'pem' ? ', as PEM' : ` in ${form}`}: this ${kind} key is none`,
-        'SECRET_INVALID',
-      )
+      if (der && isOfKind(der, algorithm)) return importedKey(der, algorithm, kind)
+      throw refuse(`${kinds[algorithm]} key in the form '${form}'`)
     },
   }
 }

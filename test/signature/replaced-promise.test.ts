@@ -1,5 +1,4 @@
 // An application may replace the global `Promise`: what proves bytes must not depend on it.
-import { generateKeyPairSync } from 'node:crypto'
 import { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { PassThrough } from 'node:stream'
@@ -17,9 +16,7 @@ import {
   verify,
 } from 'idv-webhooks'
 import { createInbox, memoryStore } from 'idv-webhooks/inbox'
-import { jwks, privateKey } from 'idv-webhooks/keys'
 import { toNode } from 'idv-webhooks/node'
-import { vendors } from 'idv-webhooks/vendors'
 import { describe, expect, test } from 'vitest'
 import { isRefusal } from '../../src/verify.ts'
 import { underOwnPromise } from '../own-promise.ts'
@@ -33,18 +30,6 @@ const short = bodyOf('')
 const long = bodyOf('x'.repeat(1_000_000))
 const service = schemes.service()
 const timestamped = schemes.timestamped({ header: 'X-Sig' })
-const { scheme: jwt } = vendors.plaid()
-const [own, other] = [0, 1].map(() => generateKeyPairSync('ec', { namedCurve: 'P-256' }))
-const privateOf = (pair = own) => ({
-  id: 'k1',
-  value: privateKey(String(pair?.privateKey.export({ type: 'pkcs8', format: 'pem' }))),
-})
-const jwk = { ...own?.publicKey.export({ format: 'jwk' }), kid: 'k1', use: 'sig', alg: 'ES256' }
-const keySet = () =>
-  jwks('https://keys.example/jwks.json', {
-    algorithms: ['es256'],
-    fetch: async () => Response.json({ keys: [jwk] }),
-  })
 const secrets = (count: number) => Array.from({ length: count }, (_, nth) => `secret-${nth}`)
 
 const named = (...values: readonly string[]): readonly Secret[] =>
@@ -72,10 +57,6 @@ const cases: readonly (readonly [name: string, one: Case])[] = [
     },
   ],
   ['a function of secrets', { secret: async () => 'secret-0' }],
-  [
-    'a key set',
-    { secret: keySet(), scheme: jwt, signed: [privateOf()], forged: [privateOf(other)] },
-  ],
 ]
 
 async function deliveries(one: Case) {
