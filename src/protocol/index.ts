@@ -1,5 +1,5 @@
-export { cloudEvents } from './cloud-events.ts'
 export {
+  cloudEvents,
   defaultEnvelope,
   type EnvelopeContext,
   type EnvelopeOption,

@@ -22,7 +22,6 @@ import type { AddressRule, Scheme, SchemeDefinition } from './scheme-definition.
 import { serviceScheme } from './service-scheme.ts'
 
 export type {
-  AddressRule,
   Authenticity,
   Grammar,
   Scheme,

@@ -276,7 +276,7 @@ function time(value: Date | string | null | undefined, name: string): number | u
  *
  * @throws WebhookError `SECRET_INVALID`
  */
-export function keyBytes(
+function keyBytes(
   value: string | Uint8Array,
   decoding: Scheme['key'],
   name = 'secret',
