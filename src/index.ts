@@ -14,8 +14,7 @@ export {
 } from './errors.ts'
 export type { Clock } from './foundation/clock.ts'
 export type { SettledAs } from './inbox/work.ts'
-export type { Incoming } from './intake/incoming.ts'
-export type { BodyFault, BodyReading } from './intake/intake.ts'
+export type { BodyFault, BodyReading, Incoming } from './intake/intake.ts'
 export type {
   AttemptObserved,
   Observation,

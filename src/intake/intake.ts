@@ -1,11 +1,16 @@
-// How many bytes of bodies may be held, by which address and for how long. An unauthenticated client
-// holds only what has really arrived, and not for long.
+// A request as it comes in: what its headers alone refuse, and how many bytes of bodies may be held.
+// An unauthenticated client holds only what has really arrived, and not for long.
+import type { HeaderIndex, HeadersInput } from '../delivery.ts'
 import type { OutcomeCode } from '../errors.ts'
-import { shown } from '../foundation/check.ts'
+import { kindShown, shown } from '../foundation/check.ts'
+
+const faultCodes = [
+  ...(['BODY_TOO_LARGE', 'BODY_INCOMPLETE', 'BODY_CONSUMED', 'OVERLOADED', 'DRAINING'] as const),
+]
 
 /** Why a body could not be read; `message` is for the operator. */
 export interface BodyFault {
-  readonly code: 'BODY_TOO_LARGE' | 'BODY_INCOMPLETE' | 'BODY_CONSUMED' | 'OVERLOADED' | 'DRAINING'
+  readonly code: (typeof faultCodes)[number]
   readonly message?: string
 }
 
@@ -22,6 +27,19 @@ export interface BodyReading {
   reserve(length: number): boolean
   /** Registers how the reading is ended from outside: at its deadline, or by a drain. */
   onStop(stop: (fault: BodyFault) => void): void
+}
+
+/** A request as an adapter hands it over: its body is read once, and only if it is wanted. */
+export interface Incoming {
+  readonly method: string
+  readonly url?: string
+  readonly headers: HeadersInput
+  /** The address of the connected client, if the runtime knows it. */
+  readonly address?: string | undefined
+  /** Keeps a host awake that stops after its reply, for observers that are not done by then. */
+  readonly waitUntil?: ((work: Promise<unknown>) => void) | undefined
+  /** The exact bytes, or the reason why they are missing. */
+  read(reading: BodyReading): Promise<Uint8Array | BodyFault>
 }
 
 /** The bounds of what is read: bytes of one body and of all at a time, milliseconds for one body. */
@@ -146,6 +164,7 @@ function networkOf(address: string): string {
 
 /** One body that is being read, or is held while its delivery is handled. */
 export class Reading implements BodyReading {
+  readonly limit: number
   /** Bytes that were counted, and those of them that are still held. */
   bytes = 0
   held = 0
@@ -159,11 +178,8 @@ export class Reading implements BodyReading {
 
   constructor(intake: Intake, address: string | undefined) {
     this.#intake = intake
+    this.limit = intake.limits.maxBytes
     this.address = address
-  }
-
-  get limit(): number {
-    return this.#intake.limits.maxBytes
   }
 
   // Own properties, because an adapter may detach them.
@@ -192,15 +208,13 @@ export class Reading implements BodyReading {
 
   stop(fault: BodyFault): void {
     this.#stopped = fault
-    const stop = this.#stop
     this.done()
-    stop?.(fault)
+    this.#stop?.(fault)
   }
 
   /** The body is complete: nothing ends it any more. */
   done(): void {
     clearTimeout(this.#timer)
-    this.#stop = undefined
     this.#intake.done(this)
   }
 }
@@ -208,4 +222,39 @@ export class Reading implements BodyReading {
 function expire(reading: Reading, { bodyTimeout }: IntakeLimits): void {
   const message = `the body did not arrive within ${bodyTimeout} ms (bodyTimeout)`
   reading.stop({ code: 'BODY_INCOMPLETE', message })
+}
+
+/** The fault that `read` gave; anything else from a `read` of the user's means that the body is gone. */
+export function faultOf(fault: BodyFault): BodyFault {
+  if (faultCodes.includes(fault?.code)) return fault
+  const message = `\`read\` must resolve to the exact bytes (a Uint8Array) or a fault, got ${kindShown(fault)}: read the request without parsing it`
+  return { code: 'BODY_CONSUMED', message }
+}
+
+/** Why a delivery of `length` bytes is refused by its headers, or undefined when it is admitted. */
+export function admit(
+  headers: HeaderIndex,
+  length: number,
+  maxBytes: number,
+): 'BODY_TOO_LARGE' | 'ENCODING_UNSUPPORTED' | 'CONTENT_TYPE_UNSUPPORTED' | undefined {
+  if (length > maxBytes) return 'BODY_TOO_LARGE'
+  for (const encoding of headers.values('content-encoding')) {
+    if (!/^(?:identity)?$/i.test(encoding.trim())) return 'ENCODING_UNSUPPORTED'
+  }
+  for (const type of headers.values('content-type')) {
+    if (type !== 'application/json' && !isJsonLike(type)) return 'CONTENT_TYPE_UNSUPPORTED'
+  }
+  return undefined
+}
+
+/** The length that the headers declare; undefined when they declare none. */
+export function declaredLength(headers: HeaderIndex): number | undefined {
+  const value = headers.values('content-length')[0]
+  return value !== undefined && /^\d+$/.test(value) ? Number(value) : undefined
+}
+
+/** `application/json`, `text/json`, `application/cloudevents+json` and the like. */
+function isJsonLike(contentType: string): boolean {
+  const type = contentType.split(';', 1)[0]?.trim() ?? ''
+  return /^[a-z0-9!#$&^_.-]+\/(?:[a-z0-9!#$&^_.-]+\+)?json$/i.test(type)
 }

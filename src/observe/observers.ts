@@ -8,7 +8,7 @@ import { checkFunction, checkOptionNames, invalid, shown } from '../foundation/c
 import { type Clock, millisecondsOf, systemClock } from '../foundation/clock.ts'
 import { keepAwake } from '../foundation/unawaited.ts'
 import { isDevelopment, unharmed, warnOnce } from '../foundation/warn.ts'
-import type { Incoming } from '../intake/incoming.ts'
+import type { Incoming } from '../intake/intake.ts'
 import type { Outcome } from '../outcome/outcome.ts'
 import { probeAgent } from '../protocol/names.ts'
 import type { Diagnosis } from '../signature/diagnose.ts'
