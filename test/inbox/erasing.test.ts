@@ -133,10 +133,10 @@ describe('the keeper of the log', () => {
   const keeper = (answers: boolean[], isOwner = true) => {
     vi.useFakeTimers()
     onTestFinished(() => void vi.useRealTimers())
-    const asked: (number | undefined)[] = []
+    const asked: number[] = []
     const engine = {
-      emptyLog: (patience?: number) => {
-        asked.push(patience)
+      emptyLog: (wait: number) => {
+        asked.push(wait)
         return answers.shift() ?? true
       },
     }
@@ -197,7 +197,7 @@ describe('the keeper of the log', () => {
     const { log, asked } = keeper([false, true])
     log.worked(true)
     log.close()
-    expect(asked).toEqual([undefined, 1_000])
+    expect(asked).toEqual([0, 1_000])
     vi.advanceTimersByTime(60_000)
     expect(asked).toHaveLength(2)
   })

@@ -1,24 +1,18 @@
-// One connection: prepared statements with typed rows, transactions, and the counts by state, which
-// every transaction brings up to date.
+// One connection with what all of its calls share: typed statements, the head of an entry, and what
+// a batch has moved and erased.
 import type { EntryState } from '../../entry.ts'
 import type { Lease } from '../../work-store.ts'
-import {
-  inTransaction,
-  type SqliteDatabase,
-  type SqliteStatement,
-  type SqliteValue,
-} from './driver.ts'
+import type { SqliteDatabase, SqliteValue } from './driver.ts'
 
-/** A prepared statement; `Row` names the columns that it gives. */
-export interface Statement<Row> {
-  /** The number of rows that it changed. */
-  run(...values: readonly SqliteValue[]): number
-  get(...values: readonly SqliteValue[]): Row | undefined
-  all(...values: readonly SqliteValue[]): Row[]
+/** A prepared statement; `Row` has the columns that it selects. */
+export interface TypedStatement<Row> {
+  run(...values: SqliteValue[]): { readonly changes: number | bigint }
+  get(...values: SqliteValue[]): Row | undefined
+  all(...values: SqliteValue[]): Row[]
 }
 
 /** The part of an entry that decides about it. */
-export interface Head {
+export interface EntryHead {
   readonly seq: number
   readonly id: string
   readonly lane: string
@@ -29,92 +23,77 @@ export interface Head {
   readonly erased: number
 }
 
-/** Node 22 binds empty bytes as null where they came from another thread. */
-function bindable(values: readonly SqliteValue[]): readonly SqliteValue[] {
-  return values.some(isEmpty) ? values.map((one) => (isEmpty(one) ? emptyBlob : one)) : values
-}
-
-const isEmpty = (value: SqliteValue) => value instanceof Uint8Array && value.length === 0
-
-const emptyBlob = new Uint8Array(8).subarray(0, 0)
-
 export class Connection {
   readonly db: SqliteDatabase
+  /** Whether the batch has erased a payload. */
+  hasErased = false
   readonly #moved = new Map<EntryState, number>()
-  readonly #count: Statement<never>
-  readonly #head: Statement<Head>
-  readonly #checkpoint: Statement<{ readonly busy: number }>
+  readonly #count: TypedStatement<never>
+  readonly #head: TypedStatement<EntryHead>
 
   constructor(db: SqliteDatabase) {
     this.db = db
-    this.#count = this.statement('update idv_counts set count = count + ? where state = ?')
-    this.#head = this.statement(
+    this.#count = this.prepare('update idv_counts set count = count + ? where state = ?')
+    this.#head = this.prepare(
       'select seq, id, lane, state, attempt, fence, erased from idv_entries where id = ?',
     )
-    this.#checkpoint = this.statement('pragma wal_checkpoint(truncate)')
   }
 
-  /** Prepared at its first use. */
-  statement<Row = never>(sql: string): Statement<Row> {
-    let prepared: SqliteStatement | undefined
-    const statement = () => {
-      prepared ??= this.db.prepare(sql)
-      return prepared
-    }
-    return {
-      run: (...values) => Number(statement().run(...bindable(values)).changes),
-      // Trust is granted here: a statement gives the columns that it names.
-      get: (...values) => statement().get(...values) as Row | undefined,
-      all: (...values) => statement().all(...values) as Row[],
-    }
+  prepare<Row = never>(sql: string): TypedStatement<Row> {
+    // Trust is granted here: the statement selects the columns of its row.
+    return this.db.prepare(sql) as TypedStatement<Row>
   }
 
-  /** All of it is committed, or the error is thrown and none of it has happened. */
-  transaction<Result>(work: () => Result, { isReading = false } = {}): Result {
-    const { db } = this
-    // Who only reads holds no lock that a writer waits for.
-    db.exec(isReading ? 'begin' : 'begin immediate')
-    try {
-      const result = work()
-      this.#writeCounts()
-      db.exec('commit')
-      return result
-    } catch (error) {
-      this.#moved.clear()
-      // A commit that failed has rolled back by itself; a second rollback would hide its error.
-      if (inTransaction(db)) db.exec('rollback')
-      throw error
-    }
+  head(id: string): EntryHead | undefined {
+    return this.#head.get(id)
   }
 
-  /** Notes the change of an entry's state for the counts; undefined is not there. */
+  /** The entry if this lease still holds it. */
+  held({ id, fence }: Lease): EntryHead | undefined {
+    const head = this.#head.get(id)
+    return head?.state === 'leased' && head.fence === fence ? head : undefined
+  }
+
+  /** Notes the change of an entry's state; undefined for an entry that did not or does not exist. */
   moved(from: EntryState | undefined, to: EntryState | undefined): void {
     if (from) this.#moved.set(from, (this.#moved.get(from) ?? 0) - 1)
     if (to) this.#moved.set(to, (this.#moved.get(to) ?? 0) + 1)
   }
 
-  head(id: string): Head | undefined {
-    return this.#head.get(id)
-  }
-
-  /** An entry that is leased by this claim. */
-  held({ id, fence }: Lease): Head | undefined {
-    const head = this.head(id)
-    return head?.state === 'leased' && head.fence === fence ? head : undefined
-  }
-
-  /** Moves the log into the file; false when a reader kept it from being emptied after that. */
-  emptyLog(patience = 0): boolean {
-    this.db.exec(`pragma busy_timeout = ${patience}`)
-    try {
-      return this.#checkpoint.get()?.busy === 0
-    } finally {
-      this.db.exec('pragma busy_timeout = 1000')
-    }
-  }
-
-  #writeCounts(): void {
+  /** Writes the noted changes into the counts by state. */
+  writeCounts(): void {
     for (const [state, by] of this.#moved) if (by !== 0) this.#count.run(by, state)
+  }
+
+  /** Forgets what the last batch has noted. */
+  reset(): void {
     this.#moved.clear()
+    this.hasErased = false
   }
 }
+
+/** A row whose optional columns are null if they are absent. */
+export type Nullable<Row> = {
+  readonly [Key in keyof Row]-?: undefined extends Row[Key] ? Row[Key] | null : Row[Key]
+}
+
+type Present<Row> = {
+  [Key in keyof Row as null extends Row[Key] ? never : Key]: Row[Key]
+} & {
+  [Key in keyof Row as null extends Row[Key] ? Key : never]?: NonNullable<Row[Key]>
+}
+
+/** A row without the columns that are null. */
+export function present<Row extends object>(row: Row): Present<Row> {
+  const copy: Record<string, unknown> = {}
+  for (const key in row) if (row[key] !== null) copy[key] = row[key]
+  // Trust is granted here: exactly the columns that may be null may be missing.
+  return copy as Present<Row>
+}
+
+/** Node 22 binds empty bytes as null if they came from another thread. */
+export function toBlob(bytes: Uint8Array): Uint8Array {
+  return bytes.length === 0 ? emptyBlob : bytes
+}
+
+const emptyBlob = new Uint8Array(8).subarray(0, 0)

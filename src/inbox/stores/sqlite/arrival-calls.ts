@@ -1,9 +1,9 @@
-// Queries for arrivals: an entry is kept where its keys are new, and given its lane later where it
-// could not be read at first. Run synchronously inside a transaction.
+// Calls for arrivals: an entry is stored if its keys are new, and moves to its lane later if it
+// could not be read at first.
 import { mostConflicts } from '../../entry.ts'
 import type { Alias, Assigned, Assignment, Inserted, NewEntry } from '../../work-store.ts'
-import type { AdminQueries } from './admin-queries.ts'
-import type { Connection, Statement } from './connection.ts'
+import type { AdminCalls } from './admin-calls.ts'
+import { type Connection, toBlob } from './connection.ts'
 import type { Lanes } from './lanes.ts'
 
 interface KnownKey {
@@ -12,8 +12,8 @@ interface KnownKey {
   readonly name: string | null
 }
 
-/** The comparison of an entry's keys with those that are known. */
-type Met =
+/** The comparison of an entry's keys with the known ones. */
+type KeyMatch =
   | { readonly kind: 'new' }
   | {
       readonly kind: 'duplicate' | 'conflict'
@@ -23,38 +23,39 @@ type Met =
       readonly isEvidence: boolean
     }
 
-/** Dependencies of the queries for arrivals. */
-export interface ArrivalQueryDeps {
+const isNew = { kind: 'new' } as const
+
+export interface ArrivalDeps {
   readonly connection: Connection
   readonly lanes: Lanes
-  readonly admin: AdminQueries
+  readonly admin: AdminCalls
 }
 
-export class ArrivalQueries {
+export class ArrivalCalls {
   readonly #connection: Connection
   readonly #lanes: Lanes
-  readonly #admin: AdminQueries
-  readonly #sql: ReturnType<typeof statements>
+  readonly #admin: AdminCalls
+  readonly #sql: ReturnType<typeof arrivalStatements>
 
-  constructor({ connection, lanes, admin }: ArrivalQueryDeps) {
+  constructor({ connection, lanes, admin }: ArrivalDeps) {
     this.#connection = connection
     this.#lanes = lanes
     this.#admin = admin
-    this.#sql = statements(connection)
+    this.#sql = arrivalStatements(connection)
   }
 
-  insert(entry: NewEntry): Inserted {
+  readonly insert = (entry: NewEntry): Inserted => {
     const { id, lane, storedAt } = entry
-    const met = this.#meet(entry)
-    if (met.kind === 'new') {
+    const match = this.#match(entry)
+    if (match.kind === 'new') {
       this.#lanes.arrive(lane, this.#addEntry(entry, 'stored'), storedAt)
       return { kind: 'stored', id }
     }
-    if (met.isEvidence) this.#sql.setConflict.run(met.of, this.#addEntry(entry, 'skipped'))
-    return { kind: met.kind, id: met.of }
+    if (match.isEvidence) this.#sql.setConflict.run(match.of, this.#addEntry(entry, 'skipped'))
+    return { kind: match.kind, id: match.of }
   }
 
-  assign({ lease, at, entry }: Assignment): Assigned {
+  readonly assign = ({ lease, at, entry }: Assignment): Assigned => {
     const head = this.#connection.held(lease)
     if (!head) return 'lost'
     if (head.erased === 1) {
@@ -63,18 +64,18 @@ export class ArrivalQueries {
     }
     // Evidence runs where it was named: it is not a copy of what it conflicts with.
     const isNamed = this.#sql.conflictOf.get(head.seq)?.conflictOf !== null
-    const met = isNamed ? ({ kind: 'new' } as const) : this.#meet(entry)
-    if (met.kind !== 'new' && !met.isEvidence) {
+    const match = isNamed ? isNew : this.#match(entry)
+    if (match.kind !== 'new' && !match.isEvidence) {
       this.#admin.erase(head)
       // Its evidence is of the first one by now, whose entity is known.
-      this.#sql.moveEvidence.run(met.of, head.id)
+      this.#sql.moveEvidence.run(match.of, head.id)
       this.#admin.skip(head, 'FORGOTTEN', at)
       return 'duplicate'
     }
     this.#rewrite(head.seq, entry)
-    const state = met.kind === 'new' ? 'stored' : 'skipped'
-    if (met.kind === 'new') this.#sql.begin.run(at, head.seq)
-    else this.#sql.endConflict.run(at, met.of, head.seq)
+    const state = match.kind === 'new' ? 'stored' : 'skipped'
+    if (match.kind === 'new') this.#sql.begin.run(at, head.seq)
+    else this.#sql.endConflict.run(at, match.of, head.seq)
     this.#connection.moved('leased', state)
     this.#lanes.advance(head.lane, at)
     if (state === 'stored') this.#lanes.enter({ seq: head.seq, lane: entry.lane }, at)
@@ -82,16 +83,16 @@ export class ArrivalQueries {
   }
 
   #addKey(key: string, { id, digest, storedAt }: NewEntry, name: string | null = null): boolean {
-    return this.#sql.addKey.run(key, id, digest, name, storedAt) === 1
+    return Number(this.#sql.addKey.run(key, id, digest, name, storedAt).changes) === 1
   }
 
   /** Compares the keys of an entry; those that are new are its own from then on. */
-  #meet(entry: NewEntry): Met {
+  #match(entry: NewEntry): KeyMatch {
     const { id, key, aliases = [] } = entry
     if (key !== undefined && !this.#addKey(key, entry)) {
       const known = this.#sql.key.get(key)
       if (!known) throw new Error('a key that was there is gone')
-      if (known.entry !== id) return this.#meetKnown(entry, known)
+      if (known.entry !== id) return this.#matchKnown(entry, known)
       this.#sql.setDigest.run(entry.digest, key)
     }
     const first = this.#firstOf(aliases, id)
@@ -102,10 +103,10 @@ export class ArrivalQueries {
       return { kind: 'duplicate', of: first, isEvidence: false }
     }
     for (const { key: alias, name } of aliases) this.#addKey(alias, entry, name)
-    return { kind: 'new' }
+    return isNew
   }
 
-  #meetKnown(entry: NewEntry, { entry: of, digest }: KnownKey): Met {
+  #matchKnown(entry: NewEntry, { entry: of, digest }: KnownKey): KeyMatch {
     const { key } = entry
     if (digest === entry.digest || digest === '')
       return { kind: 'duplicate', of, isEvidence: false }
@@ -128,7 +129,7 @@ export class ArrivalQueries {
     const { lane, name = null, receivedName = null, occurredAt = null, metadata, body } = entry
     const related = this.#lanes.relate(entry)
     this.#sql.rewrite.run(lane, related, name, receivedName, occurredAt, seq)
-    this.#sql.setContent.run(metadata, body, seq)
+    this.#sql.setContent.run(toBlob(metadata), toBlob(body), seq)
   }
 
   #addEntry(entry: NewEntry, state: 'stored' | 'skipped'): number {
@@ -138,14 +139,14 @@ export class ArrivalQueries {
     const values = [id, state, lane, related, name, receivedName, source, occurredAt] as const
     const row = this.#sql.insert.get(...values, storedAt, bytes)
     if (!row) throw new Error('the insert gave no row')
-    this.#sql.addContent.run(row.seq, entry.metadata, entry.body)
+    this.#sql.addContent.run(row.seq, toBlob(entry.metadata), toBlob(entry.body))
     this.#connection.moved(undefined, state)
     return row.seq
   }
 }
 
-function statements(connection: Connection) {
-  const make = <Row = never>(sql: string): Statement<Row> => connection.statement<Row>(sql)
+function arrivalStatements(connection: Connection) {
+  const make = <Row = never>(sql: string) => connection.prepare<Row>(sql)
   return {
     addKey: make('insert into idv_keys values (?, ?, ?, ?, ?) on conflict do nothing'),
     key: make<KnownKey>('select entry, digest, name from idv_keys where key = ?'),

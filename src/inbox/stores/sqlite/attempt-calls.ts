@@ -1,7 +1,5 @@
-// Queries of the worker, run synchronously inside a transaction.
-
+// Calls of the worker: claim, renew, checkpoint, settle.
 import { defined } from '../../../foundation/defined.ts'
-import type { EventSource } from '../../../protocol/events.ts'
 import type { Decision } from '../../../protocol/finality.ts'
 import { type EntryFailure, type EntryState, isOwnLane } from '../../entry.ts'
 import type {
@@ -10,85 +8,79 @@ import type {
   ClaimResult,
   HighWaterMark,
   Lapsed,
+  Lease,
   Settlement,
 } from '../../work-store.ts'
-import type { AdminQueries } from './admin-queries.ts'
-import type { Takes } from './calls.ts'
-import type { Connection, Head, Statement } from './connection.ts'
+import type { AdminCalls } from './admin-calls.ts'
+import { type Connection, type EntryHead, type Nullable, present } from './connection.ts'
 import type { DueLane, Lanes } from './lanes.ts'
 
-interface LeasedRow {
-  readonly id: string
-  readonly fence: number
-  readonly attempt: number
-  readonly seq: number
-  readonly name: string | null
-  readonly source: EventSource
-  readonly occurredAt: number | null
-  readonly storedAt: number
-  readonly failures: string | null
-}
-
-interface LapsedRow extends Omit<Lapsed, 'name' | 'owner'> {
-  readonly name: string | null
-}
+type LeasedColumns =
+  | 'id'
+  | 'fence'
+  | 'attempt'
+  | 'seq'
+  | 'name'
+  | 'source'
+  | 'occurredAt'
+  | 'storedAt'
+type LeasedRow = Nullable<Pick<Claimed, LeasedColumns>> & { readonly failures: string | null }
 
 interface ContentRow {
   readonly metadata: Uint8Array
   readonly body: Uint8Array
 }
 
-type Ending<To> = Extract<Settlement, { readonly to: To }>
+type SettlementTo<To> = Extract<Settlement, { readonly to: To }>
 
-/** Dependencies of the worker's queries. */
-export interface WorkerQueryDeps {
+export interface AttemptDeps {
   readonly connection: Connection
   readonly lanes: Lanes
-  readonly admin: AdminQueries
+  readonly admin: AdminCalls
   /** Grows with every owner of the file. */
   readonly epoch: number
 }
 
-export class WorkerQueries {
+export class AttemptCalls {
   readonly #connection: Connection
   readonly #lanes: Lanes
-  readonly #admin: AdminQueries
+  readonly #admin: AdminCalls
   readonly #epoch: number
-  readonly #sql: ReturnType<typeof statements>
+  readonly #sql: ReturnType<typeof attemptStatements>
 
-  constructor({ connection, lanes, admin, epoch }: WorkerQueryDeps) {
+  constructor({ connection, lanes, admin, epoch }: AttemptDeps) {
     this.#connection = connection
     this.#lanes = lanes
     this.#admin = admin
     this.#epoch = epoch
-    this.#sql = statements(connection)
+    this.#sql = attemptStatements(connection)
   }
 
-  claim({ now, limit, until }: ClaimRequest): ClaimResult {
-    const due = this.#lanes.due(now, limit)
-    const entries = due.flatMap((lane) => this.#lease(lane, { now, limit, until }) ?? [])
+  readonly claim = ({ now, limit, until }: ClaimRequest): ClaimResult => {
+    const entries: Claimed[] = []
+    for (const lane of this.#lanes.due(now, limit)) {
+      const entry = this.#lease(lane, now, until)
+      if (entry) entries.push(entry)
+    }
     return defined({ entries, next: this.#lanes.next() })
   }
 
-  renew({ leases, until }: Takes<'renew'>): void {
+  readonly renew = (leases: readonly Lease[], until: number): void => {
     for (const { id, fence } of leases) this.#sql.renew.run(until, id, fence)
   }
 
-  lapsed({ now }: Takes<'lapsed'>): readonly Lapsed[] {
-    return this.#sql.lapsed.all(this.#epoch, now).map((row) => {
-      const { name, ...lapsed } = row
-      return name === null ? lapsed : { ...lapsed, name }
-    })
+  readonly lapsed = (now: number): readonly Lapsed[] => {
+    return this.#sql.lapsed.all(this.#epoch, now).map((row) => present(row))
   }
 
-  checkpoint({ lease, handler }: Takes<'checkpoint'>): boolean {
+  readonly checkpoint = (lease: Lease, handler?: string): boolean => {
     const head = this.#connection.held(lease)
     if (!head || head.erased === 1) return false
     if (handler !== undefined) this.#sql.addHandled.run(head.seq, handler)
     return true
   }
 
-  settle(settlement: Settlement): boolean {
+  readonly settle = (settlement: Settlement): boolean => {
     const head = this.#connection.held(settlement.lease)
     if (!head) return settlement.sweeps !== true && this.#isSettled(settlement)
     if (head.erased === 1) {
@@ -110,7 +102,7 @@ export class WorkerQueries {
   }
 
   /** Undefined when the file has lost the entry: then its lane goes on. */
-  #lease({ lane, head }: DueLane, { now, until }: ClaimRequest): Claimed | undefined {
+  #lease({ lane, head }: DueLane, now: number, until: number): Claimed | undefined {
     this.#lanes.hold(lane)
     const before = this.#sql.state.get(head)
     const row = this.#sql.lease.get(this.#epoch, until, head)
@@ -119,36 +111,35 @@ export class WorkerQueries {
       return undefined
     }
     this.#connection.moved(before.state, 'leased')
-    const { name, occurredAt, failures, ...rest } = row
-    const highWaterMark = this.#sql.highWaterMark.get(lane)
-    return defined({
-      ...rest,
-      name: name ?? undefined,
-      occurredAt: occurredAt ?? undefined,
+    const { failures, ...entry } = row
+    const mark = this.#sql.highWaterMark.get(lane)
+    const failed = failures === null || failures === '[]' ? undefined : failedOf(failures)
+    return {
+      ...present(entry),
       ...this.#sql.content.get(head),
       handled: this.#sql.handled.all(head).map(({ handler }) => handler),
-      failed: failedOf(failures),
       gap: this.#sql.gap.get(lane, head) !== undefined,
-      highWaterMark: highWaterMark && toHighWaterMark(highWaterMark),
-    })
+      ...(failed && { failed }),
+      ...(mark && { highWaterMark: toHighWaterMark(mark) }),
+    }
   }
 
   /** It waits for no delay of its own: a clock that was set back has it due at once. */
-  #release({ seq, lane }: Head, { at, failures = [] }: Ending<'released'>): void {
+  #release({ seq, lane }: EntryHead, { at, failures = [] }: SettlementTo<'released'>): void {
     this.#sql.release.run(at, JSON.stringify(failures), seq)
     this.#connection.moved('leased', 'stored')
     // An older one may have been opened again meanwhile.
     this.#lanes.advance(lane, at)
   }
 
-  #retry({ seq, lane }: Head, settlement: Ending<'retry'>): void {
+  #retry({ seq, lane }: EntryHead, settlement: SettlementTo<'retry'>): void {
     const { at, due, reason, failures } = settlement
     this.#sql.retry.run(due, reason, JSON.stringify(failures), seq)
     this.#connection.moved('leased', 'retry')
     this.#lanes.advance(lane, at)
   }
 
-  #end(head: Head, ended: Ending<'done' | 'dead' | 'skipped'>): void {
+  #end(head: EntryHead, ended: SettlementTo<'done' | 'dead' | 'skipped'>): void {
     const { to, at } = ended
     const reason = to === 'done' ? null : ended.reason
     const failures = to === 'dead' ? JSON.stringify(ended.failures) : null
@@ -164,8 +155,8 @@ export class WorkerQueries {
   }
 }
 
-function statements(connection: Connection) {
-  const make = <Row = never>(sql: string): Statement<Row> => connection.statement<Row>(sql)
+function attemptStatements(connection: Connection) {
+  const make = <Row = never>(sql: string) => connection.prepare<Row>(sql)
   return {
     state: make<{ readonly state: EntryState }>('select state from idv_entries where seq = ?'),
     lease: make<LeasedRow>(`update idv_entries set state = 'leased', attempt = attempt + 1,
@@ -185,7 +176,9 @@ function statements(connection: Connection) {
     renew: make(
       "update idv_entries set lease_until = ? where id = ? and fence = ? and state = 'leased'",
     ),
-    lapsed: make<LapsedRow>(`select id, fence, attempt, name, stored_at as storedAt
+    lapsed: make<
+      Nullable<Omit<Lapsed, 'owner'>>
+    >(`select id, fence, attempt, name, stored_at as storedAt
       from idv_entries where state = 'leased' and (owner <> ? or lease_until <= ?) order by seq`),
     addHandled: make('insert into idv_handled values (?, ?) on conflict do nothing'),
     // A crash or a drain says nothing of handlers: those that failed before stay known.
@@ -204,8 +197,7 @@ interface HighWaterMarkRow {
   readonly decision: string | null
 }
 
-function failedOf(failures: string | null): readonly string[] | undefined {
-  if (failures === null || failures === '[]') return undefined
+function failedOf(failures: string): readonly string[] {
   return (JSON.parse(failures) as readonly EntryFailure[]).map(({ handler }) => handler)
 }
 

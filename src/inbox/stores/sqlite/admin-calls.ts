@@ -1,90 +1,81 @@
-// Queries of operators and of retention: find, reopen, dismiss, forget, purge, count.
+// Calls of operators and of retention: find, reopen, dismiss, forget, purge, count, settings.
 
 import { WebhookError } from '../../../errors.ts'
 import { defined } from '../../../foundation/defined.ts'
-import type { EventSource } from '../../../protocol/events.ts'
 import type {
   LatencyQuery,
+  Purge,
   Purged,
+  Reopening,
   StoredEntry,
   StoredLatency,
   StoreQuery,
   StoreStats,
 } from '../../admin-store.ts'
 import { type EntryFailure, type EntryReason, type EntryState, isSetAside } from '../../entry.ts'
+import type { ForgottenPage } from '../../forget-pages.ts'
 import { moveRefusals, moveSetting, moveStateOf } from '../../move-state.ts'
-import type { Gives, Takes } from './calls.ts'
-import { conditions } from './conditions.ts'
-import type { Connection, Head, Statement } from './connection.ts'
-import { forgetPage, isErased } from './forget-page.ts'
+import type { Forgetting } from './calls.ts'
+import { conditions, countWithin, forgetPage, isErased, type SizedEntry } from './conditions.ts'
+import { type Connection, type EntryHead, type Nullable, present, toBlob } from './connection.ts'
 import type { Lanes } from './lanes.ts'
-import { latencySql } from './latency.ts'
-import { countWithin, type Sized } from './page.ts'
 
-interface EntryRow {
+/** An entry without what other tables have of it; JSON in `failures`. */
+type StoredRow = Nullable<Omit<StoredEntry, 'failures' | 'handled'>> & {
   readonly seq: number
-  readonly id: string
-  readonly state: EntryState
-  readonly source: EventSource
-  readonly name: string | null
-  readonly received_name: string | null
-  readonly occurred_at: number | null
-  readonly stored_at: number
-  readonly attempt: number
-  readonly due: number | null
-  readonly settled_at: number | null
-  readonly reason: EntryReason | null
   readonly failures: string | null
-  readonly generation: number
-  readonly conflict_of: string | null
-  readonly bytes: number
-  readonly metadata: Uint8Array | null
-  readonly body: Uint8Array | null
 }
 
-interface ErasedRow {
-  readonly seq: number
-  readonly state: EntryState
+const storedColumns = `e.seq, e.id, e.state, e.source, e.name, e.received_name as receivedName,
+  e.occurred_at as occurredAt, e.stored_at as storedAt, e.attempt, e.due,
+  e.settled_at as settledAt, e.reason, e.failures, e.generation, e.conflict_of as conflictOf,
+  e.bytes, c.metadata`
+
+export interface AdminDeps {
+  readonly connection: Connection
+  readonly lanes: Lanes
+  readonly isOwner: boolean
 }
 
-export class AdminQueries {
+export class AdminCalls {
   readonly #connection: Connection
   readonly #lanes: Lanes
   readonly #isOwner: boolean
-  readonly #sql: ReturnType<typeof statements>
+  readonly #sql: ReturnType<typeof adminStatements>
 
-  constructor(connection: Connection, lanes: Lanes, isOwner: boolean) {
+  constructor({ connection, lanes, isOwner }: AdminDeps) {
     this.#connection = connection
     this.#lanes = lanes
     this.#isOwner = isOwner
-    this.#sql = statements(connection)
+    this.#sql = adminStatements(connection)
   }
 
-  recall({ name, initial }: Takes<'recall'>): Gives<'recall'> {
+  readonly recall = (name: string, initial: Uint8Array): Uint8Array => {
     const known = this.#sql.setting.get(name)?.value
     if (known !== undefined) return known
-    this.#sql.addSetting.run(name, initial)
+    this.#sql.addSetting.run(name, toBlob(initial))
     return initial
   }
 
-  remember({ name, value }: Takes<'remember'>): void {
-    this.#sql.setSetting.run(name, value)
+  readonly remember = (name: string, value: Uint8Array): void => {
+    this.#sql.setSetting.run(name, toBlob(value))
   }
 
-  find(query: StoreQuery): readonly StoredEntry[] {
+  readonly find = (query: StoreQuery): readonly StoredEntry[] => {
     const { where, values } = conditions(query)
     // A payload that waits for the page of `forget` that erases it is shown to nobody.
     const body = query.withBody ? "iif(e.reason is 'FORGOTTEN', null, c.body)" : 'null'
-    const sql = `select e.*, c.metadata, ${body} as body from idv_entries e
+    const sql = `select ${storedColumns}, ${body} as body from idv_entries e
       left join idv_contents c on c.seq = e.seq
       ${where} order by e.seq ${query.oldestFirst ? 'asc' : 'desc'} limit ?`
-    const rows = this.#connection.statement<EntryRow>(sql).all(...values, query.limit)
+    const rows = this.#connection.prepare<StoredRow>(sql).all(...values, query.limit)
     return rows.map((row) => this.#toStored(row))
   }
 
-  reopen({ ids, from, now, replay = false, setAside = false }: Takes<'reopen'>): number {
+  readonly reopen = ({ ids, from, now, replay = false, setAside = false }: Reopening): number => {
     this.#assertNotMoved()
-    const due = this.#isOwner ? now : Math.min(now, this.#sql.ownersTime.get()?.at ?? now)
+    // The owner's clock may be behind an operator's, after the machine slept.
+    const due = this.#isOwner ? now : Math.min(now, this.#sql.newest.get()?.at ?? now)
     let reopened = 0
     for (const id of ids) {
       const head = this.#connection.head(id)
@@ -101,7 +92,7 @@ export class AdminQueries {
     return reopened
   }
 
-  dismiss({ id, now }: Takes<'dismiss'>): boolean {
+  readonly dismiss = (id: string, now: number): boolean => {
     this.#assertNotMoved()
     const head = this.#connection.head(id)
     if (head?.state !== 'dead') return false
@@ -110,7 +101,7 @@ export class AdminQueries {
   }
 
   /** A page: deliveries are kept between two. */
-  forget(asked: Takes<'forget'>): Gives<'forget'> {
+  readonly forget = (asked: Forgetting): ForgottenPage => {
     this.#assertNotMoved()
     const { newest = this.#sql.newest.get()?.seq ?? 0 } = asked
     const { entries, last } = forgetPage(this.#connection, { ...asked, newest })
@@ -123,14 +114,14 @@ export class AdminQueries {
     return { forgotten: erased.length, newest, last }
   }
 
-  purge({ doneBefore, deadBefore, keysBefore, limit }: Takes<'purge'>): Purged {
+  readonly purge = ({ doneBefore, deadBefore, keysBefore, limit }: Purge): Purged => {
     this.#assertNotMoved()
     const settled = (['done', 'dead', 'skipped'] as const).flatMap((state) =>
       this.#sql.settled.all(state, state === 'done' ? doneBefore : deadBefore, limit),
     )
     const past = settled.slice(0, countWithin(settled))
     for (const { seq } of past) this.#eraseContent(seq)
-    let deleted = this.#sql.deleteKeys.run(keysBefore, limit)
+    let deleted = Number(this.#sql.deleteKeys.run(keysBefore, limit).changes)
     for (const { seq, state } of this.#sql.erased.all(keysBefore, limit)) {
       this.#sql.deleteEntry.run(seq)
       this.#sql.deleteHandled.run(seq)
@@ -141,7 +132,7 @@ export class AdminQueries {
     const isLast = settled.length < limit && past.length === settled.length && deleted < limit
     const { deleteMarks, deleteRelations } = this.#sql
     const others = isLast ? [deleteMarks, deleteRelations] : []
-    const left = others.map((one) => one.run(keysBefore, limit) === limit)
+    const left = others.map((one) => Number(one.run(keysBefore, limit).changes) === limit)
     const hasMore = !isLast || left.includes(true)
     return { erased: past.length, deleted, ...(hasMore && { hasMore }) }
   }
@@ -152,7 +143,7 @@ export class AdminQueries {
     if (state !== 'none') throw new WebhookError('STORE_UNSUITABLE', moveRefusals[state])
   }
 
-  stats({ now, latency }: Takes<'stats'>): StoreStats {
+  readonly stats = (now: number, latency?: LatencyQuery): StoreStats => {
     const counts = { stored: 0, leased: 0, retry: 0, done: 0, dead: 0, skipped: 0 }
     for (const { state, count } of this.#sql.counts.all()) counts[state] = count
     return defined({
@@ -165,11 +156,11 @@ export class AdminQueries {
   }
 
   #latency({ since, limit, target }: LatencyQuery): readonly StoredLatency[] {
-    return this.#connection.statement<StoredLatency>(latencySql).all(since, limit, target)
+    return this.#connection.prepare<StoredLatency>(latencySql).all(since, limit, target)
   }
 
   /** Sets an entry aside; a lane whose head it was goes on. */
-  skip(head: Head, reason: EntryReason, now: number): void {
+  skip(head: EntryHead, reason: EntryReason, now: number): void {
     const wasHead = this.#lanes.isHead(head)
     this.#sql.skip.run(reason, now, head.seq)
     this.#connection.moved(head.state, 'skipped')
@@ -177,50 +168,36 @@ export class AdminQueries {
   }
 
   /** Its keys match any bytes from now on. */
-  erase({ seq, id }: Pick<Head, 'seq' | 'id'>): void {
+  erase({ seq, id }: Pick<EntryHead, 'seq' | 'id'>): void {
     this.#eraseContent(seq)
     this.#sql.forgetDigests.run(id)
   }
 
   #eraseContent(seq: number): void {
+    this.#connection.hasErased = true
     this.#sql.deleteContent.run(seq)
     this.#sql.erase.run(seq)
   }
 
-  #toStored(row: EntryRow): StoredEntry {
-    const { id, state, source, attempt, generation, bytes } = row
-    // Trust is granted here: the engine wrote the list itself.
-    const failures = JSON.parse(row.failures ?? '[]') as readonly EntryFailure[]
-    return defined({
-      ...{ id, state, source, attempt, generation, bytes, failures },
-      storedAt: row.stored_at,
-      handled: this.#sql.handled.all(row.seq).map(({ handler }) => handler),
-      name: row.name ?? undefined,
-      receivedName: row.received_name ?? undefined,
-      occurredAt: row.occurred_at ?? undefined,
-      due: row.due ?? undefined,
-      settledAt: row.settled_at ?? undefined,
-      reason: row.reason ?? undefined,
-      conflictOf: row.conflict_of ?? undefined,
-      metadata: row.metadata ?? undefined,
-      body: row.body ?? undefined,
-    })
+  #toStored(row: StoredRow): StoredEntry {
+    const { seq, failures, ...rest } = row
+    return {
+      ...present(rest),
+      // Trust is granted here: the engine wrote the list itself.
+      failures: JSON.parse(failures ?? '[]') as readonly EntryFailure[],
+      handled: this.#sql.handled.all(seq).map(({ handler }) => handler),
+    }
   }
 }
 
-function statements(connection: Connection) {
-  const make = <Row = never>(sql: string): Statement<Row> => connection.statement<Row>(sql)
+function adminStatements(connection: Connection) {
+  const make = <Row = never>(sql: string) => connection.prepare<Row>(sql)
   return {
     addSetting: make('insert into idv_settings values (?, ?) on conflict do nothing'),
     setting: make<{ readonly value: Uint8Array }>('select value from idv_settings where name = ?'),
     setSetting: make('insert or replace into idv_settings values (?, ?)'),
     content: make<object>('select 1 from idv_contents where seq = ?'),
-    reason: make<Pick<EntryRow, 'reason'>>('select reason from idv_entries where seq = ?'),
-    // The last that the owner's clock is known to have shown. It stays behind an operator's when the
-    // system's was set forward or slept, and for as long the lane of a later time would wait.
-    ownersTime: make<{ readonly at: number | null }>(`select max(at) as at from (
-      select * from (select stored_at as at from idv_entries order by seq desc limit 1)
-      union all ${lastSettled('done')} union all ${lastSettled('dead')})`),
+    reason: make<Pick<StoredRow, 'reason'>>('select reason from idv_entries where seq = ?'),
     reopen: make(`update idv_entries set state = 'stored', attempt = 0, due = ?, reason = null,
       failures = null, settled_at = null, generation = generation + 1,
       source = iif(?, 'replay', source) where seq = ?`),
@@ -228,7 +205,7 @@ function statements(connection: Connection) {
     deleteHandled: make('delete from idv_handled where seq = ?'),
     forgetDigests: make("update idv_keys set digest = '' where entry = ?"),
     settled: make<
-      Pick<Sized, 'seq' | 'bytes' | 'erased'>
+      Pick<SizedEntry, 'seq' | 'bytes' | 'erased'>
     >(`select seq, bytes, erased from idv_entries
       indexed by idv_entries_settled
       where erased = 0 and state = ? and settled_at is not null and settled_at < ?
@@ -237,7 +214,9 @@ function statements(connection: Connection) {
     deleteKeys: make(`delete from idv_keys where key in
       (select key from idv_keys where at < ? limit ?)`),
     // By it the evidence of its conflicts is forgotten.
-    erased: make<ErasedRow>(`select seq, state from idv_entries e indexed by idv_entries_erased
+    erased: make<
+      Pick<StoredRow, 'seq' | 'state'>
+    >(`select seq, state from idv_entries e indexed by idv_entries_erased
       where erased = 1 and stored_at < ? and state in ('done', 'dead', 'skipped') and not exists
         (select 1 from idv_entries c where c.conflict_of = e.id and c.name is null
         and c.erased = 0) limit ?`),
@@ -267,6 +246,20 @@ function statements(connection: Connection) {
   }
 }
 
-const lastSettled = (state: 'done' | 'dead') => `select * from (select settled_at as at
-  from idv_entries indexed by idv_entries_settled where erased = 0 and state = '${state}'
-  and settled_at is not null order by settled_at desc limit 1)`
+/** The latency of each handler, of the entries done last: `since`, `limit` and `target`. */
+const latencySql = `
+with done as (
+  select seq, max(0, settled_at - coalesce(occurred_at, stored_at)) as took
+  from idv_entries indexed by idv_entries_settled
+  where erased = 0 and state = 'done' and settled_at is not null and settled_at >= ?
+  and source <> 'replay' order by settled_at desc limit ?
+), ranked as (
+  select h.handler, d.took, row_number() over (partition by h.handler order by d.took) as place,
+    count(*) over (partition by h.handler) as entries
+  from done d join idv_handled h on h.seq = d.seq
+)
+select handler, max(entries) as entries, count(*) filter (where took <= ?) as within,
+  min(took) filter (where place * 100 >= entries * 50) as p50,
+  min(took) filter (where place * 100 >= entries * 95) as p95,
+  min(took) filter (where place * 100 >= entries * 99) as p99, max(took) as longest
+from ranked group by handler order by handler`
