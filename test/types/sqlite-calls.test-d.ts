@@ -1,11 +1,11 @@
 import { expectTypeOf, test } from 'vitest'
 import type { CallAnswer, CallHandlers, WriterCall } from '../../src/inbox/stores/sqlite/calls.ts'
-import type { Connection } from '../../src/inbox/stores/sqlite/connection.ts'
+import type { SqliteStatement } from '../../src/inbox/stores/sqlite/driver.ts'
 import type { WriteQueue } from '../../src/inbox/stores/sqlite/write-queue.ts'
 import type { ClaimResult, NewEntry } from '../../src/inbox/work-store.ts'
 
 declare const queue: WriteQueue
-declare const connection: Connection
+declare const statement: SqliteStatement<{ readonly seq: number }>
 declare const entry: NewEntry
 declare const handlers: CallHandlers
 
@@ -33,6 +33,5 @@ test('a call with a wrong name or argument does not compile', () => {
 })
 
 test('a statement gives the columns that it names', () => {
-  const statement = connection.prepare<{ readonly seq: number }>('select seq from idv_entries')
   expectTypeOf(statement.get()).toEqualTypeOf<{ readonly seq: number } | undefined>()
 })

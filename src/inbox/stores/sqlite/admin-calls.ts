@@ -12,15 +12,15 @@ import type {
   StoreQuery,
   StoreStats,
 } from '../../admin-store.ts'
-import { type EntryFailure, type EntryReason, type EntryState, isSetAside } from '../../entry.ts'
+import { type EntryFailure, type EntryState, isSetAside } from '../../entry.ts'
 import type { ForgottenPage } from '../../forget-pages.ts'
 import { moveRefusals, moveSetting, moveStateOf } from '../../move-state.ts'
 import type { Forgetting } from './calls.ts'
 import { conditions, countWithin, forgetPage, isErased, type SizedEntry } from './conditions.ts'
-import { type Connection, type EntryHead, type Nullable, present, toBlob } from './connection.ts'
-import type { Lanes } from './lanes.ts'
+import { prepared, type SqliteDatabase } from './driver.ts'
+import { type InboxTables, type Nullable, present, toBlob } from './tables.ts'
 
-/** An entry without what other tables have of it; JSON in `failures`. */
+/** A row of `idv_entries` with its payload; `failures` is JSON. */
 type StoredRow = Nullable<Omit<StoredEntry, 'failures' | 'handled'>> & {
   readonly seq: number
   readonly failures: string | null
@@ -31,23 +31,13 @@ const storedColumns = `e.seq, e.id, e.state, e.source, e.name, e.received_name a
   e.settled_at as settledAt, e.reason, e.failures, e.generation, e.conflict_of as conflictOf,
   e.bytes, c.metadata`
 
-export interface AdminDeps {
-  readonly connection: Connection
-  readonly lanes: Lanes
-  readonly isOwner: boolean
-}
-
 export class AdminCalls {
-  readonly #connection: Connection
-  readonly #lanes: Lanes
-  readonly #isOwner: boolean
+  readonly #tables: InboxTables
   readonly #sql: ReturnType<typeof adminStatements>
 
-  constructor({ connection, lanes, isOwner }: AdminDeps) {
-    this.#connection = connection
-    this.#lanes = lanes
-    this.#isOwner = isOwner
-    this.#sql = adminStatements(connection)
+  constructor(tables: InboxTables) {
+    this.#tables = tables
+    this.#sql = adminStatements(tables.db)
   }
 
   readonly recall = (name: string, initial: Uint8Array): Uint8Array => {
@@ -63,30 +53,30 @@ export class AdminCalls {
 
   readonly find = (query: StoreQuery): readonly StoredEntry[] => {
     const { where, values } = conditions(query)
-    // A payload that waits for the page of `forget` that erases it is shown to nobody.
+    // A forgotten payload is not shown while it waits for the page of `forget` that erases it.
     const body = query.withBody ? "iif(e.reason is 'FORGOTTEN', null, c.body)" : 'null'
     const sql = `select ${storedColumns}, ${body} as body from idv_entries e
       left join idv_contents c on c.seq = e.seq
       ${where} order by e.seq ${query.oldestFirst ? 'asc' : 'desc'} limit ?`
-    const rows = this.#connection.prepare<StoredRow>(sql).all(...values, query.limit)
+    const rows = prepared<StoredRow>(this.#tables.db, sql).all(...values, query.limit)
     return rows.map((row) => this.#toStored(row))
   }
 
   readonly reopen = ({ ids, from, now, replay = false, setAside = false }: Reopening): number => {
     this.#assertNotMoved()
-    // The owner's clock may be behind an operator's, after the machine slept.
-    const due = this.#isOwner ? now : Math.min(now, this.#sql.newest.get()?.at ?? now)
+    // After the machine slept, the owner's clock may be behind the operator's.
+    const due = this.#tables.epoch > 0 ? now : Math.min(now, this.#sql.newest.get()?.at ?? now)
     let reopened = 0
     for (const id of ids) {
-      const head = this.#connection.head(id)
+      const head = this.#tables.head(id)
       if (!head || !from.includes(head.state) || !this.#sql.content.get(head.seq)) continue
       const { reason } = this.#sql.reason.get(head.seq) ?? {}
-      // Its payload may wait for the page that erases it.
+      // The payload of a forgotten entry may still wait for the page that erases it.
       if (reason === 'FORGOTTEN' || (!setAside && isSetAside(reason))) continue
       this.#sql.reopen.run(due, Number(replay), head.seq)
       if (replay) this.#sql.deleteHandled.run(head.seq)
-      this.#connection.moved(head.state, 'stored')
-      this.#lanes.enter(head, due)
+      this.#tables.moved(head.state, 'stored')
+      this.#tables.lanes.enter(head, due)
       reopened++
     }
     return reopened
@@ -94,22 +84,23 @@ export class AdminCalls {
 
   readonly dismiss = (id: string, now: number): boolean => {
     this.#assertNotMoved()
-    const head = this.#connection.head(id)
+    const head = this.#tables.head(id)
     if (head?.state !== 'dead') return false
-    this.skip(head, 'DISMISSED', now)
+    this.#tables.skip(head, 'DISMISSED', now)
     return true
   }
 
-  /** A page: deliveries are kept between two. */
+  /** Forgets one page; deliveries are kept between two pages. */
   readonly forget = (asked: Forgetting): ForgottenPage => {
     this.#assertNotMoved()
     const { newest = this.#sql.newest.get()?.seq ?? 0 } = asked
-    const { entries, last } = forgetPage(this.#connection, { ...asked, newest })
+    const { entries, last } = forgetPage(this.#tables.db, { ...asked, newest })
     const erased = entries.filter((one) => isErased(asked, one))
-    for (const one of erased) this.erase(one)
+    for (const one of erased) this.#tables.erase(one)
     for (const one of entries) {
-      // A leased entry keeps its lane until its holder is gone: a lane never has two at work.
-      if (['stored', 'retry', 'dead'].includes(one.state)) this.skip(one, 'FORGOTTEN', asked.now)
+      // A leased entry keeps its lane until its holder settles it: a lane runs one entry at a time.
+      if (['stored', 'retry', 'dead'].includes(one.state))
+        this.#tables.skip(one, 'FORGOTTEN', asked.now)
     }
     return { forgotten: erased.length, newest, last }
   }
@@ -120,15 +111,15 @@ export class AdminCalls {
       this.#sql.settled.all(state, state === 'done' ? doneBefore : deadBefore, limit),
     )
     const past = settled.slice(0, countWithin(settled))
-    for (const { seq } of past) this.#eraseContent(seq)
+    for (const { seq } of past) this.#tables.eraseContent(seq)
     let deleted = Number(this.#sql.deleteKeys.run(keysBefore, limit).changes)
     for (const { seq, state } of this.#sql.erased.all(keysBefore, limit)) {
       this.#sql.deleteEntry.run(seq)
       this.#sql.deleteHandled.run(seq)
-      this.#connection.moved(state, undefined)
+      this.#tables.moved(state, undefined)
       deleted++
     }
-    // With the last page alone, for they read a row for each mark and relation.
+    // On the last page only, because these statements read every old mark and relation.
     const isLast = settled.length < limit && past.length === settled.length && deleted < limit
     const { deleteMarks, deleteRelations } = this.#sql
     const others = isLast ? [deleteMarks, deleteRelations] : []
@@ -137,7 +128,7 @@ export class AdminCalls {
     return { erased: past.length, deleted, ...(hasMore && { hasMore }) }
   }
 
-  /** An operator may have opened the file before: what it changes now would reach nobody. */
+  /** Rejects changes of an operator that opened the file before it was moved. */
   #assertNotMoved(): void {
     const { state } = moveStateOf(this.#sql.setting.get(moveSetting)?.value)
     if (state !== 'none') throw new WebhookError('STORE_UNSUITABLE', moveRefusals[state])
@@ -156,27 +147,7 @@ export class AdminCalls {
   }
 
   #latency({ since, limit, target }: LatencyQuery): readonly StoredLatency[] {
-    return this.#connection.prepare<StoredLatency>(latencySql).all(since, limit, target)
-  }
-
-  /** Sets an entry aside; a lane whose head it was goes on. */
-  skip(head: EntryHead, reason: EntryReason, now: number): void {
-    const wasHead = this.#lanes.isHead(head)
-    this.#sql.skip.run(reason, now, head.seq)
-    this.#connection.moved(head.state, 'skipped')
-    if (wasHead) this.#lanes.advance(head.lane, now)
-  }
-
-  /** Its keys match any bytes from now on. */
-  erase({ seq, id }: Pick<EntryHead, 'seq' | 'id'>): void {
-    this.#eraseContent(seq)
-    this.#sql.forgetDigests.run(id)
-  }
-
-  #eraseContent(seq: number): void {
-    this.#connection.hasErased = true
-    this.#sql.deleteContent.run(seq)
-    this.#sql.erase.run(seq)
+    return prepared<StoredLatency>(this.#tables.db, latencySql).all(since, limit, target)
   }
 
   #toStored(row: StoredRow): StoredEntry {
@@ -185,13 +156,13 @@ export class AdminCalls {
       ...present(rest),
       // Trust is granted here: the engine wrote the list itself.
       failures: JSON.parse(failures ?? '[]') as readonly EntryFailure[],
-      handled: this.#sql.handled.all(seq).map(({ handler }) => handler),
+      handled: this.#tables.handled(seq),
     }
   }
 }
 
-function adminStatements(connection: Connection) {
-  const make = <Row = never>(sql: string) => connection.prepare<Row>(sql)
+function adminStatements(db: SqliteDatabase) {
+  const make = <Row = never>(sql: string) => prepared<Row>(db, sql)
   return {
     addSetting: make('insert into idv_settings values (?, ?) on conflict do nothing'),
     setting: make<{ readonly value: Uint8Array }>('select value from idv_settings where name = ?'),
@@ -201,9 +172,7 @@ function adminStatements(connection: Connection) {
     reopen: make(`update idv_entries set state = 'stored', attempt = 0, due = ?, reason = null,
       failures = null, settled_at = null, generation = generation + 1,
       source = iif(?, 'replay', source) where seq = ?`),
-    handled: make<{ readonly handler: string }>('select handler from idv_handled where seq = ?'),
     deleteHandled: make('delete from idv_handled where seq = ?'),
-    forgetDigests: make("update idv_keys set digest = '' where entry = ?"),
     settled: make<
       Pick<SizedEntry, 'seq' | 'bytes' | 'erased'>
     >(`select seq, bytes, erased from idv_entries
@@ -213,7 +182,7 @@ function adminStatements(connection: Connection) {
         (select 1 from idv_lanes l where l.lane = idv_entries.lane and l.head = seq)) limit ?`),
     deleteKeys: make(`delete from idv_keys where key in
       (select key from idv_keys where at < ? limit ?)`),
-    // By it the evidence of its conflicts is forgotten.
+    // `forget` finds the evidence of a conflict through its first entry, so that one stays.
     erased: make<
       Pick<StoredRow, 'seq' | 'state'>
     >(`select seq, state from idv_entries e indexed by idv_entries_erased
@@ -221,11 +190,11 @@ function adminStatements(connection: Connection) {
         (select 1 from idv_entries c where c.conflict_of = e.id and c.name is null
         and c.erased = 0) limit ?`),
     deleteEntry: make('delete from idv_entries where seq = ?'),
-    // An entry that may run again is compared with what was done after it.
+    // The mark stays while an entry of its lane may run again and is compared with it.
     deleteMarks: make(`delete from idv_high_water_marks where lane in
       (select m.lane from idv_high_water_marks m where m.touched < ? and not exists
         (select 1 from idv_entries e where e.lane = m.lane and e.erased = 0) limit ?)`),
-    // Relations of lanes that still have entries stay: the next entry may name nobody again.
+    // The relation stays while its lane has entries, because the next one may name no client.
     deleteRelations: make(`delete from idv_relations where lane in
       (select r.lane from idv_relations r where r.at < ?
         and not exists (select 1 from idv_entries e where e.lane = r.lane) limit ?)`),
@@ -239,14 +208,10 @@ function adminStatements(connection: Connection) {
     newest: make<{ readonly seq: number; readonly at: number }>(
       'select seq, stored_at as at from idv_entries order by seq desc limit 1',
     ),
-    skip: make(`update idv_entries set state = 'skipped', reason = ?, settled_at = ?, due = null
-      where seq = ?`),
-    deleteContent: make('delete from idv_contents where seq = ?'),
-    erase: make('update idv_entries set erased = 1, failures = null where seq = ?'),
   }
 }
 
-/** The latency of each handler, of the entries done last: `since`, `limit` and `target`. */
+/** Latency of each handler among the entries done last; takes `since`, `limit` and `target`. */
 const latencySql = `
 with done as (
   select seq, max(0, settled_at - coalesce(occurred_at, stored_at)) as took

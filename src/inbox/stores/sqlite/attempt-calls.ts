@@ -11,9 +11,9 @@ import type {
   Lease,
   Settlement,
 } from '../../work-store.ts'
-import type { AdminCalls } from './admin-calls.ts'
-import { type Connection, type EntryHead, type Nullable, present } from './connection.ts'
-import type { DueLane, Lanes } from './lanes.ts'
+import { prepared, type SqliteDatabase } from './driver.ts'
+import type { DueLane } from './lanes.ts'
+import { type EntryHead, type InboxTables, type Nullable, present } from './tables.ts'
 
 type LeasedColumns =
   | 'id'
@@ -33,36 +33,22 @@ interface ContentRow {
 
 type SettlementTo<To> = Extract<Settlement, { readonly to: To }>
 
-export interface AttemptDeps {
-  readonly connection: Connection
-  readonly lanes: Lanes
-  readonly admin: AdminCalls
-  /** Grows with every owner of the file. */
-  readonly epoch: number
-}
-
 export class AttemptCalls {
-  readonly #connection: Connection
-  readonly #lanes: Lanes
-  readonly #admin: AdminCalls
-  readonly #epoch: number
+  readonly #tables: InboxTables
   readonly #sql: ReturnType<typeof attemptStatements>
 
-  constructor({ connection, lanes, admin, epoch }: AttemptDeps) {
-    this.#connection = connection
-    this.#lanes = lanes
-    this.#admin = admin
-    this.#epoch = epoch
-    this.#sql = attemptStatements(connection)
+  constructor(tables: InboxTables) {
+    this.#tables = tables
+    this.#sql = attemptStatements(tables.db)
   }
 
   readonly claim = ({ now, limit, until }: ClaimRequest): ClaimResult => {
     const entries: Claimed[] = []
-    for (const lane of this.#lanes.due(now, limit)) {
+    for (const lane of this.#tables.lanes.due(now, limit)) {
       const entry = this.#lease(lane, now, until)
       if (entry) entries.push(entry)
     }
-    return defined({ entries, next: this.#lanes.next() })
+    return defined({ entries, next: this.#tables.lanes.next() })
   }
 
   readonly renew = (leases: readonly Lease[], until: number): void => {
@@ -70,21 +56,21 @@ export class AttemptCalls {
   }
 
   readonly lapsed = (now: number): readonly Lapsed[] => {
-    return this.#sql.lapsed.all(this.#epoch, now).map((row) => present(row))
+    return this.#sql.lapsed.all(this.#tables.epoch, now).map((row) => present(row))
   }
 
   readonly checkpoint = (lease: Lease, handler?: string): boolean => {
-    const head = this.#connection.held(lease)
+    const head = this.#tables.held(lease)
     if (!head || head.erased === 1) return false
     if (handler !== undefined) this.#sql.addHandled.run(head.seq, handler)
     return true
   }
 
   readonly settle = (settlement: Settlement): boolean => {
-    const head = this.#connection.held(settlement.lease)
+    const head = this.#tables.held(settlement.lease)
     if (!head) return settlement.sweeps !== true && this.#isSettled(settlement)
     if (head.erased === 1) {
-      this.#admin.skip(head, 'FORGOTTEN', settlement.at)
+      this.#tables.skip(head, 'FORGOTTEN', settlement.at)
       return false
     }
     for (const handler of settlement.handled) this.#sql.addHandled.run(head.seq, handler)
@@ -94,49 +80,49 @@ export class AttemptCalls {
     return true
   }
 
-  /** Whether the entry is as this settlement has left it. */
+  /** True if this settlement was written before and nothing has changed the entry since. */
   #isSettled({ lease, to }: Settlement): boolean {
-    const head = this.#connection.head(lease.id)
+    const head = this.#tables.head(lease.id)
     const state = to === 'released' ? 'stored' : to
     return head?.erased === 0 && head.state === state && head.fence === lease.fence
   }
 
-  /** Undefined when the file has lost the entry: then its lane goes on. */
+  /** Returns undefined if a damaged file has lost the entry; its lane goes on. */
   #lease({ lane, head }: DueLane, now: number, until: number): Claimed | undefined {
-    this.#lanes.hold(lane)
+    this.#tables.lanes.hold(lane)
     const before = this.#sql.state.get(head)
-    const row = this.#sql.lease.get(this.#epoch, until, head)
+    const row = this.#sql.lease.get(this.#tables.epoch, until, head)
     if (!before || !row) {
-      this.#lanes.advance(lane, now)
+      this.#tables.lanes.advance(lane, now)
       return undefined
     }
-    this.#connection.moved(before.state, 'leased')
+    this.#tables.moved(before.state, 'leased')
     const { failures, ...entry } = row
     const mark = this.#sql.highWaterMark.get(lane)
     const failed = failures === null || failures === '[]' ? undefined : failedOf(failures)
     return {
       ...present(entry),
       ...this.#sql.content.get(head),
-      handled: this.#sql.handled.all(head).map(({ handler }) => handler),
+      handled: this.#tables.handled(head),
       gap: this.#sql.gap.get(lane, head) !== undefined,
       ...(failed && { failed }),
       ...(mark && { highWaterMark: toHighWaterMark(mark) }),
     }
   }
 
-  /** It waits for no delay of its own: a clock that was set back has it due at once. */
+  /** Makes the entry due at once, also after the clock was set back. */
   #release({ seq, lane }: EntryHead, { at, failures = [] }: SettlementTo<'released'>): void {
     this.#sql.release.run(at, JSON.stringify(failures), seq)
-    this.#connection.moved('leased', 'stored')
-    // An older one may have been opened again meanwhile.
-    this.#lanes.advance(lane, at)
+    this.#tables.moved('leased', 'stored')
+    // An older entry of the lane may have been reopened meanwhile.
+    this.#tables.lanes.advance(lane, at)
   }
 
   #retry({ seq, lane }: EntryHead, settlement: SettlementTo<'retry'>): void {
     const { at, due, reason, failures } = settlement
     this.#sql.retry.run(due, reason, JSON.stringify(failures), seq)
-    this.#connection.moved('leased', 'retry')
-    this.#lanes.advance(lane, at)
+    this.#tables.moved('leased', 'retry')
+    this.#tables.lanes.advance(lane, at)
   }
 
   #end(head: EntryHead, ended: SettlementTo<'done' | 'dead' | 'skipped'>): void {
@@ -144,25 +130,24 @@ export class AttemptCalls {
     const reason = to === 'done' ? null : ended.reason
     const failures = to === 'dead' ? JSON.stringify(ended.failures) : null
     this.#sql.end.run(to, at, reason, failures, head.seq)
-    this.#connection.moved('leased', to)
+    this.#tables.moved('leased', to)
     if (to === 'done' && ended.highWaterMark) {
       const { at: latest = null, final, decision } = ended.highWaterMark
       const decided = decision ? JSON.stringify(decision) : null
       this.#sql.raise.run(head.lane, latest, Number(final), at, decided)
     }
     const isHeld = to === 'dead' && ended.hold && !isOwnLane(head)
-    if (!isHeld) this.#lanes.advance(head.lane, at)
+    if (!isHeld) this.#tables.lanes.advance(head.lane, at)
   }
 }
 
-function attemptStatements(connection: Connection) {
-  const make = <Row = never>(sql: string) => connection.prepare<Row>(sql)
+function attemptStatements(db: SqliteDatabase) {
+  const make = <Row = never>(sql: string) => prepared<Row>(db, sql)
   return {
     state: make<{ readonly state: EntryState }>('select state from idv_entries where seq = ?'),
     lease: make<LeasedRow>(`update idv_entries set state = 'leased', attempt = attempt + 1,
       fence = fence + 1, owner = ?, lease_until = ?, due = null where seq = ? returning id, fence,
       attempt, seq, name, source, occurred_at as occurredAt, stored_at as storedAt, failures`),
-    handled: make<{ readonly handler: string }>('select handler from idv_handled where seq = ?'),
     content: make<ContentRow>('select metadata, body from idv_contents where seq = ?'),
     gap: make<object>(
       "select 1 from idv_entries where lane = ? and seq < ? and state = 'dead' limit 1",
@@ -181,7 +166,7 @@ function attemptStatements(connection: Connection) {
     >(`select id, fence, attempt, name, stored_at as storedAt
       from idv_entries where state = 'leased' and (owner <> ? or lease_until <= ?) order by seq`),
     addHandled: make('insert into idv_handled values (?, ?) on conflict do nothing'),
-    // A crash or a drain says nothing of handlers: those that failed before stay known.
+    // After a crash or a drain the failures of the attempt before stay.
     release: make(`update idv_entries set state = 'stored', attempt = attempt - 1, due = ?,
       failures = coalesce(nullif(?, '[]'), failures) where seq = ?`),
     retry: make(`update idv_entries set state = 'retry', due = ?, reason = ?,
@@ -205,7 +190,7 @@ function toHighWaterMark({ at, final, decision }: HighWaterMarkRow): HighWaterMa
   return {
     final: final === 1,
     ...(at !== null && { at }),
-    // As this store wrote it.
+    // Trust is granted here: this store wrote it.
     ...(decision !== null && { decision: JSON.parse(decision) as Decision }),
   }
 }

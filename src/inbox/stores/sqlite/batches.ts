@@ -3,17 +3,23 @@ import { isWebhookError, reasonOf, WebhookError } from '../../../errors.ts'
 import { AdminCalls } from './admin-calls.ts'
 import { ArrivalCalls } from './arrival-calls.ts'
 import { AttemptCalls } from './attempt-calls.ts'
-import type { BatchAnswer, CallAnswer, CallHandlers, Method, WriterCall } from './calls.ts'
-import { Connection, type TypedStatement } from './connection.ts'
+import type { BatchAnswer, CallAnswer, CallHandlers, WriterCall, WriterMethod } from './calls.ts'
 import { CopyCalls } from './copy.ts'
-import { inTransaction, isDamage, isFatal } from './driver.ts'
+import {
+  inTransaction,
+  isDamage,
+  isFatal,
+  prepared,
+  type SqliteStatement,
+  transact,
+} from './driver.ts'
 import { damagedFile, lossOf } from './file-checks.ts'
-import { Lanes } from './lanes.ts'
 import type { InboxDatabase } from './opening.ts'
-import { logOf, WalCheckpoint } from './wal-checkpoint.ts'
+import { InboxTables } from './tables.ts'
+import { WalCheckpoint } from './wal-checkpoint.ts'
 
 /** They change nothing, so that the others of a batch are committed even if one of them fails. */
-const reads: ReadonlySet<Method> = new Set<Method>([
+const reads: ReadonlySet<WriterMethod> = new Set<WriterMethod>([
   'find',
   'stats',
   'lapsed',
@@ -24,20 +30,20 @@ const reads: ReadonlySet<Method> = new Set<Method>([
 
 export class Batches {
   readonly #opened: InboxDatabase
-  readonly #connection: Connection
+  readonly #tables: InboxTables
   readonly #handlers: CallHandlers
   readonly #log: WalCheckpoint
   readonly #loss: (() => string | undefined) | undefined
-  readonly #setting: TypedStatement<{ readonly value: unknown }>
+  readonly #setting: SqliteStatement<{ readonly value: unknown }>
 
   constructor(opened: InboxDatabase) {
     const { db, epoch, path } = opened
     this.#opened = opened
-    this.#connection = new Connection(db)
-    this.#handlers = handlersOf(this.#connection, epoch)
-    this.#log = new WalCheckpoint(logOf(db), { isOwner: epoch !== undefined })
+    this.#tables = new InboxTables(db, epoch ?? 0)
+    this.#handlers = handlersOf(this.#tables)
+    this.#log = new WalCheckpoint(db, { isOwner: epoch !== undefined })
     this.#loss = path === undefined ? undefined : lossOf(path)
-    this.#setting = this.#connection.prepare('select value from idv_settings where name = ?')
+    this.#setting = prepared(db, 'select value from idv_settings where name = ?')
   }
 
   /** Never throws. The message of a failure holds SQLite's words and ours, and no data. */
@@ -56,35 +62,32 @@ export class Batches {
   }
 
   #commit(calls: readonly WriterCall[]): readonly CallAnswer[] {
-    const { db } = this.#connection
     const isReading = this.#isReading(calls)
-    // A transaction that only reads holds no lock that a writer waits for.
-    db.exec(isReading ? 'begin' : 'begin immediate')
-    try {
+    const answerAll = () => {
       const { epoch } = this.#opened
       // On a disk whose locks do not work, an owner that was replaced must not write.
       if (epoch !== undefined && this.#setting.get('epoch')?.value !== epoch) throw replaced()
       const answers: CallAnswer[] = []
       for (const call of calls) answers.push(this.#answer(call))
-      this.#connection.writeCounts()
-      db.exec('commit')
-      if (!isReading) this.#log.worked(this.#connection.hasErased)
+      this.#tables.writeCounts()
       return answers
-    } catch (error) {
-      // A commit that failed has rolled back by itself; a second rollback would hide its error.
-      if (inTransaction(db)) db.exec('rollback')
-      throw error
+    }
+    try {
+      // A transaction that only reads holds no lock that a writer waits for.
+      const answers = transact(this.#tables.db, answerAll, isReading ? 'begin' : 'begin immediate')
+      if (!isReading) this.#log.worked(this.#tables.hasErased)
+      return answers
     } finally {
-      this.#connection.reset()
+      this.#tables.reset()
     }
   }
 
   /** Reads travel with deliveries, which must not fail with them. */
-  #answer<M extends Method>({ method, args }: WriterCall<M>): CallAnswer<M> {
+  #answer<M extends WriterMethod>({ method, args }: WriterCall<M>): CallAnswer<M> {
     try {
       return { ok: true, value: this.#handlers[method](...args) }
     } catch (error) {
-      const isHarmless = reads.has(method) && inTransaction(this.#connection.db)
+      const isHarmless = reads.has(method) && inTransaction(this.#tables.db)
       if (!isHarmless || isFatal(error)) throw error
       return { ok: false, message: reasonOf(error) }
     }
@@ -116,17 +119,14 @@ export class Batches {
   }
 }
 
-function handlersOf(connection: Connection, epoch = 0): CallHandlers {
-  const lanes = new Lanes(connection)
-  const admin = new AdminCalls({ connection, lanes, isOwner: epoch > 0 })
-  const deps = { connection, lanes, admin, epoch }
-  // Their calls are properties of their own, so that a spread takes them.
+function handlersOf(tables: InboxTables): CallHandlers {
+  // Their calls are properties, not methods, so that a spread takes them.
   return {
-    ...admin,
-    ...new ArrivalCalls(deps),
-    ...new AttemptCalls(deps),
-    ...new CopyCalls(deps),
-    align: (alignment) => lanes.align(alignment),
+    ...new AdminCalls(tables),
+    ...new ArrivalCalls(tables),
+    ...new AttemptCalls(tables),
+    ...new CopyCalls(tables),
+    align: (alignment) => tables.lanes.align(alignment),
   }
 }
 

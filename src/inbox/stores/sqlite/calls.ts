@@ -33,20 +33,20 @@ export interface WriterPort
   copyEnd(): Promise<void>
 }
 
-export type Method = keyof WriterPort
-export type Takes<M extends Method> = Parameters<WriterPort[M]>
-export type Gives<M extends Method> = Awaited<ReturnType<WriterPort[M]>>
+export type WriterMethod = keyof WriterPort
+export type Takes<M extends WriterMethod> = Parameters<WriterPort[M]>
+export type Gives<M extends WriterMethod> = Awaited<ReturnType<WriterPort[M]>>
 
 /** One call with its arguments. */
-export type WriterCall<M extends Method = Method> = {
+export type WriterCall<M extends WriterMethod = WriterMethod> = {
   [One in M]: { readonly method: One; readonly args: Takes<One> }
 }[M]
 
 /** Carries the calls out, synchronously inside a transaction. */
-export type CallHandlers = { readonly [M in Method]: (...args: Takes<M>) => Gives<M> }
+export type CallHandlers = { readonly [M in WriterMethod]: (...args: Takes<M>) => Gives<M> }
 
 /** The answer to one call of a committed batch. */
-export type CallAnswer<M extends Method = Method> =
+export type CallAnswer<M extends WriterMethod = WriterMethod> =
   | { readonly ok: true; readonly value: Gives<M> }
   | { readonly ok: false; readonly message: string }
 

@@ -12,19 +12,19 @@ import {
   noOwner,
 } from '../../copy-store.ts'
 import { ownSettings } from '../../move-state.ts'
-import type { Gives, Method, Takes } from './calls.ts'
-import { type Connection, toBlob } from './connection.ts'
-import type { SqliteValue } from './driver.ts'
-import { type Lanes, tenantOf } from './lanes.ts'
+import type { Gives, Takes, WriterMethod } from './calls.ts'
+import { prepared, type SqliteValue } from './driver.ts'
+import { tenantOf } from './lanes.ts'
+import { type InboxTables, toBlob } from './tables.ts'
 
 const tableOf = (table: CopyTable) => (table === 'marks' ? 'idv_high_water_marks' : `idv_${table}`)
 
-/** Columns that are true or false elsewhere. */
+/** Columns that are booleans in other stores and 0 or 1 here. */
 const flags: readonly string[] = ['final', 'erased']
 
-type SendCall = <M extends Method>(method: M, ...args: Takes<M>) => Promise<Gives<M>>
+type SendCall = <M extends WriterMethod>(method: M, ...args: Takes<M>) => Promise<Gives<M>>
 
-/** The port's side of it; a database in memory has no path. */
+/** The port of a move; a database in memory has no path. */
 export function copyBy(call: SendCall, path: string | undefined): CopyStore {
   return {
     identity: async () => {
@@ -32,9 +32,9 @@ export function copyBy(call: SendCall, path: string | undefined): CopyStore {
       const { dev, ino } = await stat(path, { bigint: true })
       return `file ${ino} of device ${dev}`
     },
-    // The lock of its owner keeps them out.
+    // The owner's lock keeps other processes out.
     others: async () => 0,
-    // Who opened the file may write into all of it.
+    // A process that opened the file may write all of it.
     assertFillable: async () => {},
     read: (request) => call('copyOut', request),
     add: (table, rows) => call('copyIn', table, rows),
@@ -47,10 +47,10 @@ export function copyBy(call: SendCall, path: string | undefined): CopyStore {
   }
 }
 
-/** A page of the first keys, or of those after one: each reads as many rows as it gives. */
+/** Selects a page of the first keys, or of the keys after one; reads only the rows that it returns. */
 export function pageSql(table: CopyTable, isFirst: boolean): string {
   const [key, ...rest] = copyTables[table]
-  // The numbers of this file, such as that of its schema, are its own.
+  // Numbers such as the version of the schema belong to this file.
   const own =
     table === 'settings'
       ? `and typeof(value) = 'blob' and name not in ('${ownSettings.join("', '")}')`
@@ -62,22 +62,20 @@ export function pageSql(table: CopyTable, isFirst: boolean): string {
 }
 
 export class CopyCalls {
-  readonly #connection: Connection
-  readonly #lanes: Lanes
+  readonly #tables: InboxTables
 
-  constructor({ connection, lanes }: { readonly connection: Connection; readonly lanes: Lanes }) {
-    this.#connection = connection
-    this.#lanes = lanes
+  constructor(tables: InboxTables) {
+    this.#tables = tables
   }
 
   readonly copyRestore = (): void => {
-    this.#lanes.restore(Number.MAX_SAFE_INTEGER)
+    this.#tables.lanes.restore(Number.MAX_SAFE_INTEGER)
   }
 
   readonly copyOut = ({ table, after, limit }: CopyRequest): readonly CopyRow[] => {
     const sql = pageSql(table, after === undefined)
     const values = after === undefined ? [limit] : [after, limit]
-    const rows = this.#connection.prepare<CopyRow>(sql).all(...values)
+    const rows = prepared<CopyRow>(this.#tables.db, sql).all(...values)
     return rows.map((row) => {
       const read = Object.entries(row).map(([name, value]) => [
         name,
@@ -94,7 +92,7 @@ export class CopyCalls {
     const how = table === 'settings' ? 'replace' : 'ignore'
     const marks = all.map(() => '?').join(', ')
     const sql = `insert or ${how} into ${tableOf(table)} (${all.join(', ')}) values (${marks})`
-    const insert = this.#connection.prepare(sql)
+    const insert = prepared(this.#tables.db, sql)
     for (const row of rows) {
       const owner = row.state === 'leased' ? noOwner : null
       const values = { ...row, owner, tenant: tenantOf(String(row.lane ?? '')) }
@@ -105,21 +103,18 @@ export class CopyCalls {
   readonly copyLast = (table: CopyTable): CopyKey | undefined => {
     const [key] = copyTables[table]
     const sql = `select max(${key}) as last from ${tableOf(table)}`
-    return this.#connection.prepare<{ last: CopyKey | null }>(sql).get()?.last ?? undefined
+    return prepared<{ last: CopyKey | null }>(this.#tables.db, sql).get()?.last ?? undefined
   }
 
   readonly copyTally = (): CopyTally => {
     const number = (value: string, table: CopyTable) => {
       const sql = `select coalesce(${value}, 0) as n from ${tableOf(table)}`
-      return this.#connection.prepare<{ n: number }>(sql).get()?.n ?? 0
+      return prepared<{ n: number }>(this.#tables.db, sql).get()?.n ?? 0
     }
     const tables = (Object.keys(copyTables) as CopyTable[]).filter((table) => table !== 'settings')
     const counts = tables.map((table) => [table, number('count(*)', table)])
-    const states = this.#connection
-      .prepare<{ state: string; n: number }>(
-        'select state, count(*) as n from idv_entries group by state',
-      )
-      .all()
+    const byState = 'select state, count(*) as n from idv_entries group by state'
+    const states = prepared<{ state: string; n: number }>(this.#tables.db, byState).all()
     return {
       ...Object.fromEntries(counts),
       bytes: number('sum(length(metadata) + length(body))', 'contents'),
@@ -128,12 +123,10 @@ export class CopyCalls {
     }
   }
 
-  /** Numbers of new entries go on by themselves; states are counted here. */
+  /** Counts the states; SQLite continues the numbers of entries by itself. */
   readonly copyEnd = (): void => {
-    this.#connection
-      .prepare(`update idv_counts set count =
-        (select count(*) from idv_entries e where e.state = idv_counts.state)`)
-      .run()
+    this.#tables.db.exec(`update idv_counts set count =
+      (select count(*) from idv_entries e where e.state = idv_counts.state)`)
   }
 }
 

@@ -1,16 +1,16 @@
-// The part of a SQLite library that the store uses: node:sqlite by default, better-sqlite3 or any
-// other of this shape instead.
+// The part of a SQLite library that the store uses: node:sqlite by default, or better-sqlite3 or
+// another library of this shape.
 import { existsSync, realpathSync } from 'node:fs'
 import { isAbsolute, join } from 'node:path'
 import { WebhookError } from '../../../errors.ts'
 
 export type SqliteValue = null | number | bigint | string | Uint8Array
 
-/** A prepared statement. */
-export interface SqliteStatement {
+/** A prepared statement; `Row` has the columns that it selects. */
+export interface SqliteStatement<Row = unknown> {
   run(...values: SqliteValue[]): { readonly changes: number | bigint }
-  get(...values: SqliteValue[]): unknown
-  all(...values: SqliteValue[]): unknown[]
+  get(...values: SqliteValue[]): Row | undefined
+  all(...values: SqliteValue[]): Row[]
 }
 
 /** An open database: what `node:sqlite` and `better-sqlite3` have in common. */
@@ -33,8 +33,8 @@ export type SqliteDriver = string | ((file: string) => SqliteDatabase)
 export interface OpenDatabase {
   (file: string): SqliteDatabase
   /**
-   * Opens it without any right to write, so that its close leaves the log where it is. Undefined
-   * where the library cannot; a driver that is a function has none.
+   * Opens it read-only, so that its close leaves the log in its place. Returns undefined if the
+   * library cannot; a driver that is a function has no such method.
    */
   readonly readOnly?: (file: string) => SqliteDatabase | undefined
 }
@@ -86,7 +86,7 @@ export function loadDriver(driver: SqliteDriver = 'node:sqlite'): OpenDatabase {
   const readOnly = (file: string) => {
     const db = new Database(file, { readonly: true })
     if (db.readonly === true) return db
-    // The option was ignored. Nothing was read yet, so that this close writes nothing.
+    // The library ignored the option. Nothing was read yet, so this close writes nothing.
     db.close()
     return undefined
   }
@@ -119,9 +119,13 @@ export function inTransaction(db: SqliteDatabase): boolean {
   return (db.isTransaction ?? db.inTransaction) === true
 }
 
-/** All of it is committed, or the error is thrown and none of it has happened. */
-export function transact<Result>(db: SqliteDatabase, work: () => Result): Result {
-  db.exec('begin immediate')
+/** Runs the work in a transaction, which an error rolls back. */
+export function transact<Result>(
+  db: SqliteDatabase,
+  work: () => Result,
+  begin: 'begin' | 'begin immediate' = 'begin immediate',
+): Result {
+  db.exec(begin)
   try {
     const result = work()
     db.exec('commit')
@@ -133,7 +137,7 @@ export function transact<Result>(db: SqliteDatabase, work: () => Result): Result
   }
 }
 
-/** SQLite's own words: an error of `exec` in Deno's node:sqlite has no code of SQLite. */
+/** Codes by SQLite's message: errors of `exec` in Deno's node:sqlite have no code of SQLite. */
 const codeOfWords: readonly (readonly [words: string, code: number])[] = [
   ['database is locked', 5],
   ['database disk image is malformed', 11],
@@ -142,7 +146,7 @@ const codeOfWords: readonly (readonly [words: string, code: number])[] = [
   ['disk I/O error', 1034],
 ]
 
-/** SQLite's extended result code, of any driver's errors. */
+/** Reads SQLite's extended result code from the error of any driver. */
 function resultCode(error: unknown): number | string | undefined {
   const { errcode, code, message } = (error ?? {}) as Readonly<Record<string, unknown>>
   if (typeof errcode === 'number') return errcode
@@ -177,4 +181,9 @@ export function isBusy(error: unknown): boolean {
 function isResult(error: unknown, primary: number, name: string): boolean {
   const code = resultCode(error)
   return typeof code === 'number' ? (code & 0xff) === primary : code?.startsWith(name) === true
+}
+
+export function prepared<Row = never>(db: SqliteDatabase, sql: string): SqliteStatement<Row> {
+  // Trust is granted here: the statement selects the columns of its row.
+  return db.prepare(sql) as SqliteStatement<Row>
 }

@@ -2,14 +2,14 @@
 // that a claim reads as many rows as it takes, however long the backlog.
 import { type EntryState, mostEarlier } from '../../entry.ts'
 import type { Alignment, NewEntry } from '../../work-store.ts'
-import type { Connection, EntryHead } from './connection.ts'
+import { prepared, type SqliteDatabase } from './driver.ts'
 
-/** Reads on from the lane's floor in its index; what has ended since is passed over once. */
+/** Starts at the lane's floor, so that entries that have ended are passed over once. */
 export const nextOpenSql = `select seq, state, coalesce(due, stored_at) as due from idv_entries
   where lane = ? and seq >= (select floor from idv_lanes where lane = ?)
   and state in ('stored', 'leased', 'retry') order by seq limit 1`
 
-/** Reads as many rows of one index as it takes lanes. */
+/** Reads one index, and no more rows than it returns. */
 export const dueSql = `select lane, head from idv_lanes
   where tenant = ? and due is not null and due <= ? order by due, head limit ?`
 
@@ -26,10 +26,15 @@ const heldSql = `select l.lane from idv_entries e cross join idv_lanes l
   on l.lane = e.lane and l.head = e.seq
   where e.state = 'dead'`
 
-/** Of a file that was recovered from damage: no claim would ever see these entries. */
+/** Finds open entries whose lane a recovered file has lost: no claim would see them. */
 const lanelessSql = `select e.lane, min(e.seq) as seq from idv_entries e
   where e.state in ('stored', 'leased', 'retry')
   and not exists (select 1 from idv_lanes l where l.lane = e.lane) group by e.lane`
+
+interface LanePlace {
+  readonly lane: string
+  readonly seq: number
+}
 
 /** A lane that is due, with the entry at its head. */
 export interface DueLane {
@@ -43,7 +48,7 @@ interface NextOpen {
   readonly due: number
 }
 
-/** The most tenants that one claim serves, and looks at; the next claim goes on from there. */
+/** The most tenants that one claim serves and reads; the next claim goes on after them. */
 const maxTenants = 32
 const maxLooked = 256
 
@@ -52,16 +57,16 @@ export class Lanes {
   /** The tenant that was served last. */
   #served = ''
 
-  constructor(connection: Connection) {
-    this.#sql = laneStatements(connection)
+  constructor(db: SqliteDatabase) {
+    this.#sql = laneStatements(db)
   }
 
-  /** A new entry is the head of a lane that has no other. */
+  /** Makes a new entry the head of its lane unless the lane has one. */
   arrive(lane: string, seq: number, due: number): void {
     this.#sql.arrive.run(lane, seq, due, seq, tenantOf(lane))
   }
 
-  /** The heads that are due, the longest waiting first; tenants take turns. */
+  /** Returns the heads that are due, the longest waiting first; tenants take turns. */
   due(now: number, limit: number): readonly DueLane[] {
     const { tenants, last } = this.#dueTenants(now)
     const waiting: (readonly DueLane[])[] = []
@@ -86,12 +91,12 @@ export class Lanes {
     return this.#sql.nextDue.get()?.due
   }
 
-  /** The head is leased. */
+  /** Holds the lane while its head is leased. */
   hold(lane: string): void {
     this.#sql.hold.run(lane)
   }
 
-  /** The oldest open entry becomes the head of its lane; a lane without open entries is deleted. */
+  /** Makes the oldest open entry the head of its lane; deletes a lane without open entries. */
   advance(lane: string, now: number): void {
     const next = this.#sql.nextOpen.get(lane, lane)
     if (!next) {
@@ -99,20 +104,20 @@ export class Lanes {
       return
     }
     const { seq, state } = next
-    // The clock that stored it may have been ahead of this one.
+    // The clock that stored the entry may have been ahead.
     const due = state === 'stored' ? Math.min(next.due, now) : next.due
     this.#sql.move.run(seq, seq, state === 'leased' ? null : due, lane)
   }
 
-  /** An entry that was opened again takes its place, unless the head stays where it is. */
-  enter({ lane, seq }: Pick<EntryHead, 'lane' | 'seq'>, now: number): void {
+  /** Gives a reopened entry its place in its lane. */
+  enter({ lane, seq }: LanePlace, now: number): void {
     this.#sql.enter.run(lane, seq, seq, tenantOf(lane))
-    // A head that is leased, or dead and in the way, stays.
+    // A head that is leased, or dead and holds the lane, stays.
     const state = this.#sql.headState.get(lane)?.state
     if (state !== 'leased' && state !== 'dead') this.advance(lane, now)
   }
 
-  /** Lanes of open entries that have none. */
+  /** Adds the lanes that a recovered file has lost. */
   restore(now: number): void {
     for (const head of this.#sql.laneless.all()) this.enter(head, now)
   }
@@ -125,11 +130,11 @@ export class Lanes {
     if (free) for (const { lane } of this.#sql.held.all()) this.advance(lane, now)
   }
 
-  isHead({ lane, seq }: EntryHead): boolean {
+  isHead({ lane, seq }: LanePlace): boolean {
     return this.#sql.head.get(lane)?.head === seq
   }
 
-  /** Entries inherit the relation that another entry of their lane names. */
+  /** Returns the relation of an entry: its own, or the one that another entry of its lane named. */
   relate({ lane, related, storedAt }: Pick<NewEntry, 'lane' | 'related' | 'storedAt'>) {
     const known = this.#sql.related.get(lane)?.related ?? null
     if (related === undefined) return known
@@ -139,8 +144,8 @@ export class Lanes {
   }
 
   /**
-   * Those after the one that was served last, and then the others; `last` where there may be more
-   * behind it.
+   * Returns tenants with due lanes, starting after the one that was served last; `last` is the last
+   * one read, if the round was not finished.
    */
   #dueTenants(now: number): { readonly tenants: readonly string[]; readonly last?: string } {
     const tenants: string[] = []
@@ -159,8 +164,8 @@ export class Lanes {
   }
 }
 
-function laneStatements(connection: Connection) {
-  const make = <Row = never>(sql: string) => connection.prepare<Row>(sql)
+function laneStatements(db: SqliteDatabase) {
+  const make = <Row = never>(sql: string) => prepared<Row>(db, sql)
   return {
     arrive: make('insert into idv_lanes values (?, ?, ?, ?, ?) on conflict do nothing'),
     due: make<DueLane>(dueSql),
@@ -179,7 +184,7 @@ function laneStatements(connection: Connection) {
     retryAhead: make("update idv_entries set due = ? where state = 'retry' and due > ?"),
     laneAhead: make('update idv_lanes set due = ? where due > ?'),
     held: make<{ readonly lane: string }>(heldSql),
-    laneless: make<Pick<EntryHead, 'lane' | 'seq'>>(lanelessSql),
+    laneless: make<LanePlace>(lanelessSql),
     headState: make<{ readonly state: EntryState }>(
       'select e.state from idv_lanes l join idv_entries e on e.seq = l.head where l.lane = ?',
     ),

@@ -2,7 +2,7 @@
 // servers load a module more than once, and each time it makes an inbox on the same file.
 
 import { Batches } from './batches.ts'
-import type { Gives, Method, Takes } from './calls.ts'
+import type { Gives, Takes, WriterMethod } from './calls.ts'
 import { loadDriver, locateDriver, type SqliteDatabase, type SqliteDriver } from './driver.ts'
 import {
   configure,
@@ -187,7 +187,7 @@ class ThreadReader {
     this.#file = file
   }
 
-  async call<M extends Method>(method: M, args: Takes<M>): Promise<Gives<M>> {
+  async call<M extends WriterMethod>(method: M, args: Takes<M>): Promise<Gives<M>> {
     this.#opening ??= this.#start()
     return (await this.#opening).call(method, args)
   }

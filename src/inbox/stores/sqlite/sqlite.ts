@@ -8,7 +8,7 @@ import { forgetByPages } from '../../forget-pages.ts'
 import { keysPurgedSetting } from '../../keys-purged.ts'
 import type { InboxStore, MetaStore } from '../../store.ts'
 import type { WorkStore } from '../../work-store.ts'
-import type { Gives, Method, Takes, WriterPort } from './calls.ts'
+import type { Gives, Takes, WriterMethod, WriterPort } from './calls.ts'
 import { copyBy } from './copy.ts'
 import type { SqliteDriver } from './driver.ts'
 import { openFile, openMemory, type SharedFile, shareFile } from './open-file.ts'
@@ -182,7 +182,10 @@ function metaOf(handle: FileHandle, mode: 'owner' | 'operator'): MetaStore {
 }
 
 /** Methods that the writer carries out as the port has them. */
-function passed<M extends Method>(handle: FileHandle, methods: readonly M[]): Pick<WriterPort, M> {
+function passed<M extends WriterMethod>(
+  handle: FileHandle,
+  methods: readonly M[],
+): Pick<WriterPort, M> {
   const calls = methods.map((method) => {
     const call = (...args: Takes<M>): Promise<Gives<M>> => handle.file.queue.call(method, args)
     return [method, call] as const

@@ -6,22 +6,19 @@ import { isFatal, type SqliteDatabase } from './driver.ts'
 const idle = 250
 const again = 1_000
 
-/** The log of one connection. */
-export interface LogEngine {
-  /** Moves the log and empties it; false if a reader prevented that for `wait` milliseconds. */
-  emptyLog(wait: number): boolean
-}
-
 /** Decides when the log is emptied. */
 export class WalCheckpoint {
-  readonly #engine: LogEngine
+  readonly #db: Pick<SqliteDatabase, 'exec' | 'prepare'>
   /** Another connection still reads what must go: the next attempt comes, whatever the load. */
   #isOwed = false
   #timer: ReturnType<typeof setTimeout> | undefined
   #failed: unknown
 
-  constructor(engine: LogEngine, { isOwner }: { readonly isOwner: boolean }) {
-    this.#engine = engine
+  constructor(
+    db: Pick<SqliteDatabase, 'exec' | 'prepare'>,
+    { isOwner }: { readonly isOwner: boolean },
+  ) {
+    this.#db = db
     // The log of an earlier process may still contain erased data.
     if (isOwner) this.#after(idle)
   }
@@ -55,27 +52,22 @@ export class WalCheckpoint {
     this.#timer.unref?.()
   }
 
-  /** Most failures lose nothing: the log stays, and the next commit fails too. */
+  /**
+   * Returns false if a reader prevented it for `wait` milliseconds. Most failures lose nothing: the log
+   * stays, and the next commit fails too.
+   */
   #tryEmpty(wait: number): boolean {
     try {
-      return this.#engine.emptyLog(wait)
+      this.#db.exec(`pragma busy_timeout = ${wait}`)
+      try {
+        const row = this.#db.prepare('pragma wal_checkpoint(truncate)').get()
+        return (row as { readonly busy: unknown } | undefined)?.busy === 0
+      } finally {
+        this.#db.exec('pragma busy_timeout = 1000')
+      }
     } catch (error) {
       if (isFatal(error)) this.#failed = error
       return false
     }
-  }
-}
-
-export function logOf(db: SqliteDatabase): LogEngine {
-  return {
-    emptyLog: (wait) => {
-      db.exec(`pragma busy_timeout = ${wait}`)
-      try {
-        const row = db.prepare('pragma wal_checkpoint(truncate)').get()
-        return (row as { readonly busy: unknown } | undefined)?.busy === 0
-      } finally {
-        db.exec('pragma busy_timeout = 1000')
-      }
-    },
   }
 }

@@ -1,7 +1,7 @@
 // The queue before the writer (group commit): calls that arrive while one batch syncs form the next
 // one, so that batches form by themselves and no call waits for a timer.
 import { WebhookError, type WebhookErrorCode } from '../../../errors.ts'
-import type { BatchAnswer, Gives, Method, Takes, WriterCall } from './calls.ts'
+import type { BatchAnswer, Gives, Takes, WriterCall, WriterMethod } from './calls.ts'
 
 /** Carries out batches, in a thread or in this one. */
 export interface BatchWriter {
@@ -17,14 +17,14 @@ export interface OpenWriter extends BatchWriter {
 }
 
 /** Options of a call. */
-export interface CallOptions {
+export interface WriteOptions {
   /** The size of what is written. */
   readonly bytes?: number
   /** Drops the call while it is queued; one that was sent goes on. */
   readonly signal?: AbortSignal | undefined
 }
 
-interface QueuedCall {
+interface PendingWrite {
   readonly call: WriterCall
   readonly bytes: number
   /** Ends the listening to the caller's signal. */
@@ -39,7 +39,7 @@ const maxBytes = 4 * 1024 ** 2
 /** Queues calls and hands them to a writer, one batch at a time. */
 export class WriteQueue {
   readonly #writer: BatchWriter
-  #queue: QueuedCall[] = []
+  #queue: PendingWrite[] = []
   #isSent = false
   #isPaused = false
   #broken: WebhookError | undefined
@@ -50,16 +50,16 @@ export class WriteQueue {
   }
 
   /** Resolves after the commit. */
-  call<M extends Method>(
+  call<M extends WriterMethod>(
     method: M,
     args: Takes<M>,
-    { bytes = 0, signal }: CallOptions = {},
+    { bytes = 0, signal }: WriteOptions = {},
   ): Promise<Gives<M>> {
     return new Promise((resolve, reject) => {
       if (this.#broken) return reject(this.#broken)
       // Trust is granted here: the writer answers in the order in which it was asked.
       const settle = resolve as (value: unknown) => void
-      const queued: QueuedCall = {
+      const queued: PendingWrite = {
         call: { method, args } as WriterCall,
         bytes,
         resolve: settle,
@@ -72,7 +72,7 @@ export class WriteQueue {
   }
 
   /** Abandoned calls must not fill the memory while the disk hangs. */
-  #listen(queued: QueuedCall, signal: AbortSignal): void {
+  #listen(queued: PendingWrite, signal: AbortSignal): void {
     const drop = () => {
       const at = this.#queue.indexOf(queued)
       if (at === -1) return
@@ -124,7 +124,7 @@ export class WriteQueue {
       this.#emptied?.()
       return
     }
-    const batch: QueuedCall[] = []
+    const batch: PendingWrite[] = []
     const calls: WriterCall[] = []
     let bytes = 0
     for (const queued of this.#queue) {
@@ -142,7 +142,7 @@ export class WriteQueue {
     })
   }
 
-  #answer(batch: readonly QueuedCall[], answer: BatchAnswer): void {
+  #answer(batch: readonly PendingWrite[], answer: BatchAnswer): void {
     if (!answer.ok) {
       this.#fail(batch, unwritten(answer.message, answer.code))
       if (answer.fatal) {
@@ -158,7 +158,7 @@ export class WriteQueue {
     }
   }
 
-  #fail(calls: readonly QueuedCall[], error: WebhookError): void {
+  #fail(calls: readonly PendingWrite[], error: WebhookError): void {
     for (const { release, reject } of calls) {
       release?.()
       reject(error)
