@@ -5,6 +5,7 @@ import type {
   LatencyQuery,
   Purge,
   Purged,
+  Reopening,
   StoredEntry,
   StoredLatency,
   StoreQuery,
@@ -14,37 +15,9 @@ import { erase, type MemoryRow, type MemoryTables, tenantOf } from './tables.ts'
 
 export function adminOf(tables: MemoryTables): AdminStore {
   return {
-    find: async (query) => {
-      const all = [...tables.byId.values()]
-      if (!query.oldestFirst) all.reverse()
-      // After an entry that does not exist comes nothing.
-      const after = all.findIndex(({ id }) => id === query.after)
-      const from = query.after === undefined ? 0 : after === -1 ? all.length : after + 1
-      return all
-        .slice(from)
-        .filter((row) => fits(tables, row, query))
-        .slice(0, query.limit)
-        .map((row) => toStored(row, query.withBody === true))
-    },
-    reopen: async ({ ids, from, now, replay, setAside = false }) => {
-      let reopened = 0
-      for (const id of ids) {
-        const row = tables.byId.get(id)
-        if (!row?.metadata || !from.includes(row.state)) continue
-        if (!setAside && isSetAside(row.reason)) continue
-        Object.assign(row, { attempt: 0, failures: [] })
-        row.generation++
-        delete row.reason
-        delete row.settledAt
-        if (replay) {
-          row.source = 'replay'
-          row.handled.clear()
-        }
-        tables.wait(row, 'stored', now)
-        reopened++
-      }
-      return reopened
-    },
+    find: async (query) => find(tables, query),
+    reopen: async ({ ids, ...reopening }) =>
+      ids.filter((id) => reopen(tables, id, reopening)).length,
     dismiss: async (id, now) => {
       const row = tables.byId.get(id)
       if (row?.state !== 'dead') return false
@@ -76,6 +49,36 @@ export function adminOf(tables: MemoryTables): AdminStore {
       })
     },
   }
+}
+
+function find(tables: MemoryTables, query: StoreQuery): readonly StoredEntry[] {
+  const all = [...tables.byId.values()]
+  if (!query.oldestFirst) all.reverse()
+  // After an entry that does not exist comes nothing.
+  const after = all.findIndex(({ id }) => id === query.after)
+  const from = query.after === undefined ? 0 : after === -1 ? all.length : after + 1
+  const found = all.slice(from).filter((row) => fits(tables, row, query))
+  return found.slice(0, query.limit).map((row) => toStored(row, query.withBody === true))
+}
+
+function reopen(
+  tables: MemoryTables,
+  id: string,
+  { from, now, replay, setAside }: Omit<Reopening, 'ids'>,
+): boolean {
+  const row = tables.byId.get(id)
+  if (!row?.metadata || !from.includes(row.state)) return false
+  if (!setAside && isSetAside(row.reason)) return false
+  Object.assign(row, { attempt: 0, failures: [], generation: row.generation + 1 })
+  delete row.reason
+  delete row.settledAt
+  if (replay) {
+    row.source = 'replay'
+    row.handled.clear()
+  }
+  tables.wait(row, 'stored', now)
+  tables.advance(row.lane, now)
+  return true
 }
 
 /** The rows with a payload that are about a lane, and the evidence of their conflicts. */

@@ -18,7 +18,7 @@ export interface Forgetting extends ForgetPage {
 /** Methods for arrivals and the worker: an operator's connection carries none of them out. */
 export type WorkCall = 'claim' | 'align' | 'renew' | 'lapsed' | 'checkpoint' | 'settle' | 'assign'
 
-/** What the writer carries out. */
+/** The methods that the writer carries out. */
 export interface WriterPort
   extends Pick<WorkStore, WorkCall>,
     Omit<AdminStore, 'forget'>,

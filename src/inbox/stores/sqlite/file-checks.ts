@@ -70,7 +70,7 @@ export function createPrivate(file: string, like?: string): boolean {
 
 /**
  * Rejects a file that another connection has open while its log (`-wal`) or the index of the log
- * (`-shm`) is missing: SQLite would create it anew, and two writers that do not see each other
+ * (`-shm`) is missing: SQLite would create another one, and two writers that do not see each other
  * damage the file. Called before anything opens the file.
  *
  * @throws WebhookError `STORE_FAILED`, and what reading the file throws
