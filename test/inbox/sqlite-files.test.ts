@@ -67,6 +67,24 @@ test('what a crash left in the log is written anew before anything comes after i
   await after.close()
 })
 
+test.each([{ driver: undefined }, { driver: (path: string) => new DatabaseSync(path) }])(
+  'a file that lacks a table is named at the start, and let go ($driver)',
+  async ({ driver }) => {
+    const file = temporaryFile()
+    const make = () => setUp({ store: sqliteStore(file, { ...(driver && { driver }) }) }).inbox
+    const inbox = make()
+    await inbox.open()
+    await inbox.close()
+    const db = new DatabaseSync(file)
+    db.exec('drop table idv_contents')
+    db.close()
+    for (let at = 0; at < 2; at++) {
+      const message = expect.stringMatching(/cannot be used \(no such table: idv_contents\)/)
+      await expect(make().open()).rejects.toMatchObject({ code: 'STORE_FAILED', message })
+    }
+  },
+)
+
 const operator = (file: string) => {
   const inbox = createInbox({ store: sqliteStore(file, { mode: 'operator' }) })
   onTestFinished(() => inbox.close())

@@ -29,6 +29,7 @@ const reads: ReadonlySet<WriterMethod> = new Set<WriterMethod>([
 ])
 
 export class Batches {
+  readonly epoch: number | undefined
   readonly #opened: InboxDatabase
   readonly #tables: InboxTables
   readonly #handlers: CallHandlers
@@ -39,6 +40,7 @@ export class Batches {
   constructor(opened: InboxDatabase) {
     const { db, epoch, path } = opened
     this.#opened = opened
+    this.epoch = epoch
     this.#tables = new InboxTables(db, epoch ?? 0)
     this.#handlers = handlersOf(this.#tables)
     this.#log = new WalCheckpoint(db, { isOwner: epoch !== undefined })
@@ -64,9 +66,10 @@ export class Batches {
   #commit(calls: readonly WriterCall[]): readonly CallAnswer[] {
     const isReading = this.#isReading(calls)
     const answerAll = () => {
-      const { epoch } = this.#opened
       // On a disk whose locks do not work, an owner that was replaced must not write.
-      if (epoch !== undefined && this.#setting.get('epoch')?.value !== epoch) throw replaced()
+      if (this.epoch !== undefined && this.#setting.get('epoch')?.value !== this.epoch) {
+        throw replaced()
+      }
       const answers: CallAnswer[] = []
       for (const call of calls) answers.push(this.#answer(call))
       this.#tables.writeCounts()
@@ -116,6 +119,21 @@ export class Batches {
     const reason = path !== undefined && isDamage(error) ? damagedFile(path, error) : error
     const code = isWebhookError(reason) ? reason.code : 'STORE_FAILED'
     return { ok: false, code, message: reasonOf(reason), fatal: isFatal(error) }
+  }
+}
+
+/**
+ * Takes an open file into use; closes it if its tables are not whole.
+ *
+ * @throws WebhookError `STORE_FAILED`
+ */
+export function batchesOn(opened: InboxDatabase): Batches {
+  try {
+    return new Batches(opened)
+  } catch (cause) {
+    opened.close()
+    const message = `the inbox ${opened.path} cannot be used (${reasonOf(cause)}): restore your backup`
+    throw new WebhookError('STORE_FAILED', message, { cause })
   }
 }
 

@@ -1,7 +1,7 @@
 // One open file for each path and process, shared by all stores on it: bundlers and development
 // servers load a module more than once, and each time it makes an inbox on the same file.
 
-import { Batches } from './batches.ts'
+import { batchesOn } from './batches.ts'
 import type { Gives, Takes, WriterMethod } from './calls.ts'
 import { loadDriver, locateDriver, type SqliteDatabase, type SqliteDriver } from './driver.ts'
 import {
@@ -125,7 +125,7 @@ export function openMemory({ driver }: FileOptions): OpenFile {
 
 /** Carries batches out on the calling thread: all calls of one turn of the event loop are one commit. */
 function openInline(opened: InboxDatabase): OpenWriter {
-  const batches = new Batches(opened)
+  const batches = batchesOn(opened)
   let scheduled: (() => void) | undefined
   const flush = () => {
     const work = scheduled

@@ -1,10 +1,10 @@
 // The program of the writer's thread: it carries out one batch after the other.
 import { parentPort, workerData } from 'node:worker_threads'
 import { isWebhookError, reasonOf } from '../../../errors.ts'
-import { Batches } from './batches.ts'
+import { type Batches, batchesOn } from './batches.ts'
 import type { WriterCall } from './calls.ts'
 import { loadDriver } from './driver.ts'
-import { type InboxDatabase, openInMode } from './opening.ts'
+import { openInMode } from './opening.ts'
 import type { ThreadData, ThreadMessage } from './thread.ts'
 
 function serve(
@@ -12,16 +12,15 @@ function serve(
   post: (message: ThreadMessage) => void,
 ) {
   const flag = new Int32Array(busy)
-  let opened: InboxDatabase
+  let batches: Batches
   try {
-    opened = openInMode({ file, open: loadDriver(driver), check }, mode)
+    batches = batchesOn(openInMode({ file, open: loadDriver(driver), check }, mode))
   } catch (error) {
     const code = isWebhookError(error) ? error.code : 'STORE_FAILED'
     post({ opened: false, code, message: reasonOf(error) })
     return
   }
-  const batches = new Batches(opened)
-  post({ opened: true, epoch: opened.epoch })
+  post({ opened: true, epoch: batches.epoch })
   parentPort?.on('message', (message: readonly WriterCall[] | 'close') => {
     if (message === 'close') {
       batches.close()
