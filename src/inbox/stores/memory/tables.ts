@@ -99,17 +99,24 @@ export class MemoryTables {
     return this.#heads()[0]?.ready
   }
 
-  /** The clock that stored the new head of a lane may have been ahead of this one. */
+  /** Makes the oldest open entry the head of its lane. */
   advance(lane: string, now: number): void {
     const head = headOf(this.inLane(lane))
-    if (head?.state === 'stored') head.ready = Math.min(head.ready, now)
+    if (!head) return
+    const due = head.due ?? head.storedAt
+    // The clock that stored the entry may have been ahead.
+    head.ready = head.state === 'stored' ? Math.min(due, now) : due
   }
 
   align({ now, latest, free }: Alignment): void {
+    for (const head of this.#heads()) {
+      if (head.state === 'stored') head.ready = Math.min(head.ready, now)
+    }
     for (const row of this.byId.values()) {
-      if (row.state === 'stored') row.ready = Math.min(row.ready, now)
-      if (row.state === 'retry' && row.ready > latest) row.due = row.ready = now
-      if (free) row.holds = false
+      if (row.state === 'retry' && (row.due ?? 0) > latest) row.due = row.ready = now
+      if (!free || !row.holds) continue
+      row.holds = false
+      this.advance(row.lane, now)
     }
   }
 
@@ -120,9 +127,10 @@ export class MemoryTables {
 
   /** Sets an entry aside; its lane goes on. */
   skip(row: MemoryRow, reason: EntryReason, now: number): void {
+    const isHead = row.state === 'leased' || row.holds || headOf(this.inLane(row.lane)) === row
     Object.assign(row, { state: 'skipped', reason, settledAt: now, holds: false } as const)
     delete row.due
-    this.advance(row.lane, now)
+    if (isHead) this.advance(row.lane, now)
   }
 
   #heads(): MemoryRow[] {

@@ -97,6 +97,7 @@ function assign(tables: MemoryTables, row: MemoryRow, { at, entry }: Assignment)
     Object.assign(row, { attempt: 0, failures: [] })
     tables.wait(row, 'stored', at)
     rewrite(tables, row, { at, entry })
+    tables.advance(row.lane, at)
     return 'stored'
   }
   if (met.kind === 'conflict' && tables.addConflict(entry)) {
