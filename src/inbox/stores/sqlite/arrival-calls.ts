@@ -1,10 +1,9 @@
-// Queries for arrivals: an entry is kept where its keys are new, and given its lane later where it
-// could not be read at first. Run synchronously inside a transaction.
+// Calls for arrivals: an entry is stored if its keys are new, and moves to its lane later if it
+// could not be read at first.
 import { mostConflicts } from '../../entry.ts'
 import type { Alias, Assigned, Assignment, Inserted, NewEntry } from '../../work-store.ts'
-import type { AdminQueries } from './admin-queries.ts'
-import type { Connection, Statement } from './connection.ts'
-import type { Lanes } from './lanes.ts'
+import { prepared, type SqliteDatabase } from './driver.ts'
+import { type InboxTables, toBlob } from './tables.ts'
 
 interface KnownKey {
   readonly entry: string
@@ -12,100 +11,91 @@ interface KnownKey {
   readonly name: string | null
 }
 
-/** The comparison of an entry's keys with those that are known. */
-type Met =
+/** The comparison of an entry's keys with the known ones. */
+type KeyMatch =
   | { readonly kind: 'new' }
   | {
       readonly kind: 'duplicate' | 'conflict'
       /** The entry that came first. */
       readonly of: string
-      /** Its bytes are kept beside those of the first. */
+      /** Whether its bytes are kept as evidence. */
       readonly isEvidence: boolean
     }
 
-/** Dependencies of the queries for arrivals. */
-export interface ArrivalQueryDeps {
-  readonly connection: Connection
-  readonly lanes: Lanes
-  readonly admin: AdminQueries
-}
+const isNew = { kind: 'new' } as const
 
-export class ArrivalQueries {
-  readonly #connection: Connection
-  readonly #lanes: Lanes
-  readonly #admin: AdminQueries
-  readonly #sql: ReturnType<typeof statements>
+export class ArrivalCalls {
+  readonly #tables: InboxTables
+  readonly #sql: ReturnType<typeof arrivalStatements>
 
-  constructor({ connection, lanes, admin }: ArrivalQueryDeps) {
-    this.#connection = connection
-    this.#lanes = lanes
-    this.#admin = admin
-    this.#sql = statements(connection)
+  constructor(tables: InboxTables) {
+    this.#tables = tables
+    this.#sql = arrivalStatements(tables.db)
   }
 
-  insert(entry: NewEntry): Inserted {
+  readonly insert = (entry: NewEntry): Inserted => {
     const { id, lane, storedAt } = entry
-    const met = this.#meet(entry)
-    if (met.kind === 'new') {
-      this.#lanes.arrive(lane, this.#addEntry(entry, 'stored'), storedAt)
+    const match = this.#match(entry)
+    if (match.kind === 'new') {
+      this.#tables.lanes.arrive(lane, this.#addEntry(entry, 'stored'), storedAt)
       return { kind: 'stored', id }
     }
-    if (met.isEvidence) this.#sql.setConflict.run(met.of, this.#addEntry(entry, 'skipped'))
-    return { kind: met.kind, id: met.of }
+    if (match.isEvidence) this.#sql.setConflict.run(match.of, this.#addEntry(entry, 'skipped'))
+    return { kind: match.kind, id: match.of }
   }
 
-  assign({ lease, at, entry }: Assignment): Assigned {
-    const head = this.#connection.held(lease)
+  readonly assign = ({ lease, at, entry }: Assignment): Assigned => {
+    const head = this.#tables.held(lease)
     if (!head) return 'lost'
     if (head.erased === 1) {
-      this.#admin.skip(head, 'FORGOTTEN', at)
+      this.#tables.skip(head, 'FORGOTTEN', at)
       return 'lost'
     }
-    // Evidence runs where it was named: it is not a copy of what it conflicts with.
+    // A redriven piece of evidence is not compared again: it would conflict with its first entry.
     const isNamed = this.#sql.conflictOf.get(head.seq)?.conflictOf !== null
-    const met = isNamed ? ({ kind: 'new' } as const) : this.#meet(entry)
-    if (met.kind !== 'new' && !met.isEvidence) {
-      this.#admin.erase(head)
-      // Its evidence is of the first one by now, whose entity is known.
-      this.#sql.moveEvidence.run(met.of, head.id)
-      this.#admin.skip(head, 'FORGOTTEN', at)
+    const match = isNamed ? isNew : this.#match(entry)
+    if (match.kind !== 'new' && !match.isEvidence) {
+      this.#tables.erase(head)
+      // Evidence against this entry becomes evidence against the first one.
+      this.#sql.moveEvidence.run(match.of, head.id)
+      this.#tables.skip(head, 'FORGOTTEN', at)
       return 'duplicate'
     }
     this.#rewrite(head.seq, entry)
-    const state = met.kind === 'new' ? 'stored' : 'skipped'
-    if (met.kind === 'new') this.#sql.begin.run(at, head.seq)
-    else this.#sql.endConflict.run(at, met.of, head.seq)
-    this.#connection.moved('leased', state)
-    this.#lanes.advance(head.lane, at)
-    if (state === 'stored') this.#lanes.enter({ seq: head.seq, lane: entry.lane }, at)
+    const state = match.kind === 'new' ? 'stored' : 'skipped'
+    if (match.kind === 'new') this.#sql.begin.run(at, head.seq)
+    else this.#sql.endConflict.run(at, match.of, head.seq)
+    this.#tables.moved('leased', state)
+    this.#tables.lanes.advance(head.lane, at)
+    if (state === 'stored') this.#tables.lanes.enter({ seq: head.seq, lane: entry.lane }, at)
     return state === 'stored' ? state : 'conflict'
   }
 
   #addKey(key: string, { id, digest, storedAt }: NewEntry, name: string | null = null): boolean {
-    return this.#sql.addKey.run(key, id, digest, name, storedAt) === 1
+    return Number(this.#sql.addKey.run(key, id, digest, name, storedAt).changes) === 1
   }
 
-  /** Compares the keys of an entry; those that are new are its own from then on. */
-  #meet(entry: NewEntry): Met {
+  /** Compares the keys of an entry with the known ones and adds the new ones. */
+  #match(entry: NewEntry): KeyMatch {
     const { id, key, aliases = [] } = entry
     if (key !== undefined && !this.#addKey(key, entry)) {
       const known = this.#sql.key.get(key)
       if (!known) throw new Error('a key that was there is gone')
-      if (known.entry !== id) return this.#meetKnown(entry, known)
+      if (known.entry !== id) return this.#matchKnown(entry, known)
       this.#sql.setDigest.run(entry.digest, key)
     }
     const first = this.#firstOf(aliases, id)
     if (first !== undefined) {
-      // Only this duplicate may say whose it is.
-      this.#lanes.relate(entry)
+      // This duplicate may be the only one that names the client.
+      this.#tables.lanes.relate(entry)
       if (key !== undefined) this.#sql.moveKey.run(first, key)
       return { kind: 'duplicate', of: first, isEvidence: false }
     }
     for (const { key: alias, name } of aliases) this.#addKey(alias, entry, name)
-    return { kind: 'new' }
+    return isNew
   }
 
-  #meetKnown(entry: NewEntry, { entry: of, digest }: KnownKey): Met {
+  #matchKnown(entry: NewEntry, { entry: of, digest }: KnownKey): KeyMatch {
     const { key } = entry
     if (digest === entry.digest || digest === '')
       return { kind: 'duplicate', of, isEvidence: false }
@@ -114,7 +104,7 @@ export class ArrivalQueries {
     return { kind: 'conflict', of, isEvidence }
   }
 
-  /** The other entry that reported the same occurrence under another name. */
+  /** The id of an entry that reported the same occurrence under another name. */
   #firstOf(aliases: readonly Alias[], id: string): string | undefined {
     for (const { key, name } of aliases) {
       const known = this.#sql.key.get(key)
@@ -123,29 +113,29 @@ export class ArrivalQueries {
     return undefined
   }
 
-  /** Stores all that could be read of it by now. */
+  /** Stores what could be read of the entry by now. */
   #rewrite(seq: number, entry: NewEntry): void {
     const { lane, name = null, receivedName = null, occurredAt = null, metadata, body } = entry
-    const related = this.#lanes.relate(entry)
+    const related = this.#tables.lanes.relate(entry)
     this.#sql.rewrite.run(lane, related, name, receivedName, occurredAt, seq)
-    this.#sql.setContent.run(metadata, body, seq)
+    this.#sql.setContent.run(toBlob(metadata), toBlob(body), seq)
   }
 
   #addEntry(entry: NewEntry, state: 'stored' | 'skipped'): number {
     const { id, lane, name = null, receivedName = null, source, occurredAt = null } = entry
-    const related = this.#lanes.relate(entry)
+    const related = this.#tables.lanes.relate(entry)
     const { storedAt, bytes } = entry
     const values = [id, state, lane, related, name, receivedName, source, occurredAt] as const
     const row = this.#sql.insert.get(...values, storedAt, bytes)
     if (!row) throw new Error('the insert gave no row')
-    this.#sql.addContent.run(row.seq, entry.metadata, entry.body)
-    this.#connection.moved(undefined, state)
+    this.#sql.addContent.run(row.seq, toBlob(entry.metadata), toBlob(entry.body))
+    this.#tables.moved(undefined, state)
     return row.seq
   }
 }
 
-function statements(connection: Connection) {
-  const make = <Row = never>(sql: string): Statement<Row> => connection.statement<Row>(sql)
+function arrivalStatements(db: SqliteDatabase) {
+  const make = <Row = never>(sql: string) => prepared<Row>(db, sql)
   return {
     addKey: make('insert into idv_keys values (?, ?, ?, ?, ?) on conflict do nothing'),
     key: make<KnownKey>('select entry, digest, name from idv_keys where key = ?'),

@@ -1,8 +1,6 @@
-// Queries of the worker, run synchronously inside a transaction.
-
+// Calls of the worker: claim, renew, checkpoint, settle.
 import type { Decision } from '../../../dispatch/finality.ts'
 import { defined } from '../../../foundation/defined.ts'
-import type { EventSource } from '../../../protocol/events.ts'
 import { type EntryFailure, type EntryState, isOwnLane } from '../../entry.ts'
 import type {
   Claimed,
@@ -10,89 +8,69 @@ import type {
   ClaimResult,
   HighWaterMark,
   Lapsed,
+  Lease,
   Settlement,
 } from '../../work-store.ts'
-import type { AdminQueries } from './admin-queries.ts'
-import type { Takes } from './calls.ts'
-import type { Connection, Head, Statement } from './connection.ts'
-import type { DueLane, Lanes } from './lanes.ts'
+import { prepared, type SqliteDatabase } from './driver.ts'
+import type { DueLane } from './lanes.ts'
+import { type EntryHead, type InboxTables, type Nullable, present } from './tables.ts'
 
-interface LeasedRow {
-  readonly id: string
-  readonly fence: number
-  readonly attempt: number
-  readonly seq: number
-  readonly name: string | null
-  readonly source: EventSource
-  readonly occurredAt: number | null
-  readonly storedAt: number
-  readonly failures: string | null
-}
-
-interface LapsedRow extends Omit<Lapsed, 'name' | 'owner'> {
-  readonly name: string | null
-}
+type LeasedColumns =
+  | 'id'
+  | 'fence'
+  | 'attempt'
+  | 'seq'
+  | 'name'
+  | 'source'
+  | 'occurredAt'
+  | 'storedAt'
+type LeasedRow = Nullable<Pick<Claimed, LeasedColumns>> & { readonly failures: string | null }
 
 interface ContentRow {
   readonly metadata: Uint8Array
   readonly body: Uint8Array
 }
 
-type Ending<To> = Extract<Settlement, { readonly to: To }>
+type SettlementTo<To> = Extract<Settlement, { readonly to: To }>
 
-/** Dependencies of the worker's queries. */
-export interface WorkerQueryDeps {
-  readonly connection: Connection
-  readonly lanes: Lanes
-  readonly admin: AdminQueries
-  /** Grows with every owner of the file. */
-  readonly epoch: number
-}
+export class AttemptCalls {
+  readonly #tables: InboxTables
+  readonly #sql: ReturnType<typeof attemptStatements>
 
-export class WorkerQueries {
-  readonly #connection: Connection
-  readonly #lanes: Lanes
-  readonly #admin: AdminQueries
-  readonly #epoch: number
-  readonly #sql: ReturnType<typeof statements>
-
-  constructor({ connection, lanes, admin, epoch }: WorkerQueryDeps) {
-    this.#connection = connection
-    this.#lanes = lanes
-    this.#admin = admin
-    this.#epoch = epoch
-    this.#sql = statements(connection)
+  constructor(tables: InboxTables) {
+    this.#tables = tables
+    this.#sql = attemptStatements(tables.db)
   }
 
-  claim({ now, limit, until }: ClaimRequest): ClaimResult {
-    const due = this.#lanes.due(now, limit)
-    const entries = due.flatMap((lane) => this.#lease(lane, { now, limit, until }) ?? [])
-    return defined({ entries, next: this.#lanes.next() })
+  readonly claim = ({ now, limit, until }: ClaimRequest): ClaimResult => {
+    const entries: Claimed[] = []
+    for (const lane of this.#tables.lanes.due(now, limit)) {
+      const entry = this.#lease(lane, now, until)
+      if (entry) entries.push(entry)
+    }
+    return defined({ entries, next: this.#tables.lanes.next() })
   }
 
-  renew({ leases, until }: Takes<'renew'>): void {
+  readonly renew = (leases: readonly Lease[], until: number): void => {
     for (const { id, fence } of leases) this.#sql.renew.run(until, id, fence)
   }
 
-  lapsed({ now }: Takes<'lapsed'>): readonly Lapsed[] {
-    return this.#sql.lapsed.all(this.#epoch, now).map((row) => {
-      const { name, ...lapsed } = row
-      return name === null ? lapsed : { ...lapsed, name }
-    })
+  readonly lapsed = (now: number): readonly Lapsed[] => {
+    return this.#sql.lapsed.all(this.#tables.epoch, now).map((row) => present(row))
   }
 
-  checkpoint({ lease, handler }: Takes<'checkpoint'>): boolean {
-    const head = this.#connection.held(lease)
+  readonly checkpoint = (lease: Lease, handler?: string): boolean => {
+    const head = this.#tables.held(lease)
     if (!head || head.erased === 1) return false
     if (handler !== undefined) this.#sql.addHandled.run(head.seq, handler)
     return true
   }
 
-  settle(settlement: Settlement): boolean {
-    const head = this.#connection.held(settlement.lease)
+  readonly settle = (settlement: Settlement): boolean => {
+    const head = this.#tables.held(settlement.lease)
     if (!head) return settlement.sweeps !== true && this.#isSettled(settlement)
     if (head.erased === 1) {
-      this.#admin.skip(head, 'FORGOTTEN', settlement.at)
+      this.#tables.skip(head, 'FORGOTTEN', settlement.at)
       return false
     }
     for (const handler of settlement.handled) this.#sql.addHandled.run(head.seq, handler)
@@ -102,76 +80,74 @@ export class WorkerQueries {
     return true
   }
 
-  /** Whether the entry is as this settlement has left it. */
+  /** True if this settlement was written before and nothing has changed the entry since. */
   #isSettled({ lease, to }: Settlement): boolean {
-    const head = this.#connection.head(lease.id)
+    const head = this.#tables.head(lease.id)
     const state = to === 'released' ? 'stored' : to
     return head?.erased === 0 && head.state === state && head.fence === lease.fence
   }
 
-  /** Undefined when the file has lost the entry: then its lane goes on. */
-  #lease({ lane, head }: DueLane, { now, until }: ClaimRequest): Claimed | undefined {
-    this.#lanes.hold(lane)
+  /** Returns undefined if a damaged file has lost the entry; its lane goes on. */
+  #lease({ lane, head }: DueLane, now: number, until: number): Claimed | undefined {
+    this.#tables.lanes.hold(lane)
     const before = this.#sql.state.get(head)
-    const row = this.#sql.lease.get(this.#epoch, until, head)
+    const row = this.#sql.lease.get(this.#tables.epoch, until, head)
     if (!before || !row) {
-      this.#lanes.advance(lane, now)
+      this.#tables.lanes.advance(lane, now)
       return undefined
     }
-    this.#connection.moved(before.state, 'leased')
-    const { name, occurredAt, failures, ...rest } = row
-    const highWaterMark = this.#sql.highWaterMark.get(lane)
-    return defined({
-      ...rest,
-      name: name ?? undefined,
-      occurredAt: occurredAt ?? undefined,
+    this.#tables.moved(before.state, 'leased')
+    const { failures, ...entry } = row
+    const mark = this.#sql.highWaterMark.get(lane)
+    const failed = failures === null || failures === '[]' ? undefined : failedOf(failures)
+    return {
+      ...present(entry),
       ...this.#sql.content.get(head),
-      handled: this.#sql.handled.all(head).map(({ handler }) => handler),
-      failed: failedOf(failures),
+      handled: this.#tables.handled(head),
       gap: this.#sql.gap.get(lane, head) !== undefined,
-      highWaterMark: highWaterMark && toHighWaterMark(highWaterMark),
-    })
+      ...(failed && { failed }),
+      ...(mark && { highWaterMark: toHighWaterMark(mark) }),
+    }
   }
 
-  /** It waits for no delay of its own: a clock that was set back has it due at once. */
-  #release({ seq, lane }: Head, { at, failures = [] }: Ending<'released'>): void {
+  /** Makes the entry due at once, also after the clock was set back. */
+  #release({ seq, lane }: EntryHead, { at, failures = [] }: SettlementTo<'released'>): void {
     this.#sql.release.run(at, JSON.stringify(failures), seq)
-    this.#connection.moved('leased', 'stored')
-    // An older one may have been opened again meanwhile.
-    this.#lanes.advance(lane, at)
+    this.#tables.moved('leased', 'stored')
+    // An older entry of the lane may have been reopened meanwhile.
+    this.#tables.lanes.advance(lane, at)
   }
 
-  #retry({ seq, lane }: Head, settlement: Ending<'retry'>): void {
+  #retry({ seq, lane }: EntryHead, settlement: SettlementTo<'retry'>): void {
     const { at, due, reason, failures } = settlement
     this.#sql.retry.run(due, reason, JSON.stringify(failures), seq)
-    this.#connection.moved('leased', 'retry')
-    this.#lanes.advance(lane, at)
+    this.#tables.moved('leased', 'retry')
+    this.#tables.lanes.advance(lane, at)
   }
 
-  #end(head: Head, ended: Ending<'done' | 'dead' | 'skipped'>): void {
+  #end(head: EntryHead, ended: SettlementTo<'done' | 'dead' | 'skipped'>): void {
     const { to, at } = ended
     const reason = to === 'done' ? null : ended.reason
     const failures = to === 'dead' ? JSON.stringify(ended.failures) : null
     this.#sql.end.run(to, at, reason, failures, head.seq)
-    this.#connection.moved('leased', to)
+    this.#tables.moved('leased', to)
     if (to === 'done' && ended.highWaterMark) {
       const { at: latest = null, final, decision } = ended.highWaterMark
       const decided = decision ? JSON.stringify(decision) : null
       this.#sql.raise.run(head.lane, latest, Number(final), at, decided)
     }
     const isHeld = to === 'dead' && ended.hold && !isOwnLane(head)
-    if (!isHeld) this.#lanes.advance(head.lane, at)
+    if (!isHeld) this.#tables.lanes.advance(head.lane, at)
   }
 }
 
-function statements(connection: Connection) {
-  const make = <Row = never>(sql: string): Statement<Row> => connection.statement<Row>(sql)
+function attemptStatements(db: SqliteDatabase) {
+  const make = <Row = never>(sql: string) => prepared<Row>(db, sql)
   return {
     state: make<{ readonly state: EntryState }>('select state from idv_entries where seq = ?'),
     lease: make<LeasedRow>(`update idv_entries set state = 'leased', attempt = attempt + 1,
       fence = fence + 1, owner = ?, lease_until = ?, due = null where seq = ? returning id, fence,
       attempt, seq, name, source, occurred_at as occurredAt, stored_at as storedAt, failures`),
-    handled: make<{ readonly handler: string }>('select handler from idv_handled where seq = ?'),
     content: make<ContentRow>('select metadata, body from idv_contents where seq = ?'),
     gap: make<object>(
       "select 1 from idv_entries where lane = ? and seq < ? and state = 'dead' limit 1",
@@ -185,10 +161,12 @@ function statements(connection: Connection) {
     renew: make(
       "update idv_entries set lease_until = ? where id = ? and fence = ? and state = 'leased'",
     ),
-    lapsed: make<LapsedRow>(`select id, fence, attempt, name, stored_at as storedAt
+    lapsed: make<
+      Nullable<Omit<Lapsed, 'owner'>>
+    >(`select id, fence, attempt, name, stored_at as storedAt
       from idv_entries where state = 'leased' and (owner <> ? or lease_until <= ?) order by seq`),
     addHandled: make('insert into idv_handled values (?, ?) on conflict do nothing'),
-    // A crash or a drain says nothing of handlers: those that failed before stay known.
+    // After a crash or a drain the failures of the attempt before stay.
     release: make(`update idv_entries set state = 'stored', attempt = attempt - 1, due = ?,
       failures = coalesce(nullif(?, '[]'), failures) where seq = ?`),
     retry: make(`update idv_entries set state = 'retry', due = ?, reason = ?,
@@ -204,8 +182,7 @@ interface HighWaterMarkRow {
   readonly decision: string | null
 }
 
-function failedOf(failures: string | null): readonly string[] | undefined {
-  if (failures === null || failures === '[]') return undefined
+function failedOf(failures: string): readonly string[] {
   return (JSON.parse(failures) as readonly EntryFailure[]).map(({ handler }) => handler)
 }
 
@@ -213,7 +190,7 @@ function toHighWaterMark({ at, final, decision }: HighWaterMarkRow): HighWaterMa
   return {
     final: final === 1,
     ...(at !== null && { at }),
-    // As this store wrote it.
+    // Trust is granted here: this store wrote it.
     ...(decision !== null && { decision: JSON.parse(decision) as Decision }),
   }
 }
