@@ -1,6 +1,5 @@
 // Queries of operators and of retention: find, reopen, dismiss, forget, purge, count.
 
-import { WebhookError } from '../../../errors.ts'
 import { defined } from '../../../foundation/defined.ts'
 import type { EventSource } from '../../../protocol/events.ts'
 import type {
@@ -12,7 +11,6 @@ import type {
   StoreStats,
 } from '../../admin-store.ts'
 import { type EntryFailure, type EntryReason, type EntryState, isSetAside } from '../../entry.ts'
-import { moveRefusals, moveSetting, moveStateOf } from '../../move-state.ts'
 import type { Gives, Takes } from './calls.ts'
 import { conditions } from './conditions.ts'
 import type { Connection, Head, Statement } from './connection.ts'
@@ -83,7 +81,6 @@ export class AdminQueries {
   }
 
   reopen({ ids, from, now, replay = false, setAside = false }: Takes<'reopen'>): number {
-    this.#assertNotMoved()
     const due = this.#isOwner ? now : Math.min(now, this.#sql.ownersTime.get()?.at ?? now)
     let reopened = 0
     for (const id of ids) {
@@ -102,7 +99,6 @@ export class AdminQueries {
   }
 
   dismiss({ id, now }: Takes<'dismiss'>): boolean {
-    this.#assertNotMoved()
     const head = this.#connection.head(id)
     if (head?.state !== 'dead') return false
     this.skip(head, 'DISMISSED', now)
@@ -111,7 +107,6 @@ export class AdminQueries {
 
   /** A page: deliveries are kept between two. */
   forget(asked: Takes<'forget'>): Gives<'forget'> {
-    this.#assertNotMoved()
     const { newest = this.#sql.newest.get()?.seq ?? 0 } = asked
     const { entries, last } = forgetPage(this.#connection, { ...asked, newest })
     const erased = entries.filter((one) => isErased(asked, one))
@@ -124,7 +119,6 @@ export class AdminQueries {
   }
 
   purge({ doneBefore, deadBefore, keysBefore, limit }: Takes<'purge'>): Purged {
-    this.#assertNotMoved()
     const settled = (['done', 'dead', 'skipped'] as const).flatMap((state) =>
       this.#sql.settled.all(state, state === 'done' ? doneBefore : deadBefore, limit),
     )
@@ -144,12 +138,6 @@ export class AdminQueries {
     const left = others.map((one) => one.run(keysBefore, limit) === limit)
     const hasMore = !isLast || left.includes(true)
     return { erased: past.length, deleted, ...(hasMore && { hasMore }) }
-  }
-
-  /** An operator may have opened the file before: what it changes now would reach nobody. */
-  #assertNotMoved(): void {
-    const { state } = moveStateOf(this.#sql.setting.get(moveSetting)?.value)
-    if (state !== 'none') throw new WebhookError('STORE_UNSUITABLE', moveRefusals[state])
   }
 
   stats({ now, latency }: Takes<'stats'>): StoreStats {

@@ -4,7 +4,7 @@ import { AdminQueries } from './admin-queries.ts'
 import { ArrivalQueries } from './arrival-queries.ts'
 import type { Answer, BatchAnswer, Call, Gives, Handlers, Method, Takes } from './calls.ts'
 import { Connection, type Statement } from './connection.ts'
-import { CopyQueries } from './copy.ts'
+import { copyStatement } from './copy.ts'
 import { inTransaction, isDamage, isFatal } from './driver.ts'
 import { damaged } from './intact.ts'
 import { Lanes } from './lanes.ts'
@@ -14,7 +14,7 @@ import { WalCheckpoint } from './wal-checkpoint.ts'
 import { WorkerQueries } from './worker-queries.ts'
 
 /** They change nothing, so one that fails leaves nothing that the others must not commit. */
-const reads: readonly Method[] = ['find', 'stats', 'lapsed', 'copyOut', 'copyLast', 'copyTally']
+const reads: readonly Method[] = ['find', 'stats', 'lapsed']
 
 export class Batches {
   readonly #owned: Owned
@@ -115,8 +115,8 @@ function handlersOf(connection: Connection, epoch: number | undefined): Handlers
   const lanes = new Lanes(connection)
   const admin = new AdminQueries(connection, lanes, epoch !== undefined)
   const work = epoch === undefined ? undefined : { connection, lanes, admin, epoch }
-  const copy = copyHandlers(new CopyQueries(connection, lanes))
-  return { ...adminHandlers(admin), ...copy, ...(work ? workHandlers(work) : refusals) }
+  const copy: Handlers['copy'] = (call) => copyStatement(connection, call)
+  return { ...adminHandlers(admin), copy, ...(work ? workHandlers(work) : refusals) }
 }
 
 type AdminMethod =
@@ -128,8 +128,7 @@ type AdminMethod =
   | 'stats'
   | 'recall'
   | 'remember'
-type CopyMethod = 'copyOut' | 'copyIn' | 'copyLast' | 'copyTally' | 'copyRestore' | 'copyEnd'
-type WorkMethod = Exclude<Method, AdminMethod | CopyMethod>
+type WorkMethod = Exclude<Method, AdminMethod | 'copy'>
 
 function adminHandlers(admin: AdminQueries): Pick<Handlers, AdminMethod> {
   return {
@@ -141,17 +140,6 @@ function adminHandlers(admin: AdminQueries): Pick<Handlers, AdminMethod> {
     stats: (asked) => admin.stats(asked),
     recall: (setting) => admin.recall(setting),
     remember: (setting) => admin.remember(setting),
-  }
-}
-
-function copyHandlers(copy: CopyQueries): Pick<Handlers, CopyMethod> {
-  return {
-    copyOut: (request) => copy.out(request),
-    copyIn: (page) => copy.in(page),
-    copyLast: ({ table }) => copy.last(table),
-    copyTally: () => copy.tally(),
-    copyRestore: () => copy.restore(),
-    copyEnd: () => copy.end(),
   }
 }
 

@@ -9,7 +9,7 @@ import type {
   StoreQuery,
   StoreStats,
 } from '../../admin-store.ts'
-import type { CopyKey, CopyRequest, CopyRow, CopyTable, CopyTally } from '../../copy-store.ts'
+import type { CopyValue } from '../../copy-store.ts'
 import type { ForgetPage, ForgottenPage } from '../../forget-pages.ts'
 import type {
   Alignment,
@@ -54,12 +54,10 @@ export interface Calls {
   stats: CallOf<{ readonly now: number; readonly latency?: LatencyQuery | undefined }, StoreStats>
   recall: CallOf<{ readonly name: string; readonly initial: Uint8Array }, Uint8Array>
   remember: CallOf<{ readonly name: string; readonly value: Uint8Array }, void>
-  copyOut: CallOf<CopyRequest, readonly CopyRow[]>
-  copyIn: CallOf<{ readonly table: CopyTable; readonly rows: readonly CopyRow[] }, void>
-  copyLast: CallOf<{ readonly table: CopyTable }, CopyKey | undefined>
-  copyTally: CallOf<undefined, CopyTally>
-  copyRestore: CallOf<undefined, void>
-  copyEnd: CallOf<undefined, void>
+  copy: CallOf<
+    { readonly sql: string; readonly values: readonly CopyValue[] },
+    readonly Record<string, unknown>[]
+  >
 }
 
 export type Method = keyof Calls

@@ -236,8 +236,7 @@ class SqliteStore implements InboxStore<SqliteTransaction> {
   get copy(): CopyStore | undefined {
     // It stores no setting, and the application goes on beside it.
     if (this.#options.mode === 'operator') return undefined
-    const path = this.#file === inMemory ? undefined : (this.#place ?? this.#file)
-    return copyBy((method, argument) => this.#call(method, argument), path)
+    return copyBy((call) => this.#call('copy', call))
   }
 
   /** Long searches are carried out beside the writer. */
