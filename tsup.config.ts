@@ -5,6 +5,7 @@ import { bundleWriter, embedWriter } from './scripts/bundle-writer.ts'
 import { lazyRequire } from './scripts/lazy-require.ts'
 import { peerHints } from './scripts/peer-hints.ts'
 import { thirdPartyNotices } from './scripts/third-party-notices.ts'
+import { readSchema } from './src/inbox/stores/postgres/migrations.ts'
 
 const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string }
 
@@ -48,7 +49,10 @@ const inlinedTypes = ['@standard-schema/spec']
 
 const bundle = await bundleConsole()
 
+const define = { __SCHEMA__: JSON.stringify(readSchema()) }
+
 const both: Options = {
+  define,
   target: 'es2023',
   external: [/^node:/, '#hmac', 'zod'],
   // Deno and workers know Node's modules by their full names alone.
@@ -99,7 +103,7 @@ export default defineConfig([
     format: 'esm',
     entry: { ...tools, cli: 'tools/cli/bin.ts' },
     platform: 'node',
-    define: { __VERSION__: JSON.stringify(version) },
+    define: { ...define, __VERSION__: JSON.stringify(version) },
     // What is bundled from CommonJS asks for Node's modules by require.
     banner: {
       js: "import { createRequire as __createRequire } from 'node:module'\nconst require = __createRequire(import.meta.url)",
@@ -112,7 +116,7 @@ export default defineConfig([
     entry: tools,
     platform: 'node',
     plugins: [lazyRequire],
-    define: { __VERSION__: JSON.stringify(version) },
+    define: { ...define, __VERSION__: JSON.stringify(version) },
     shims: true,
     dts: { entry: tools },
   },

@@ -23,7 +23,6 @@ import {
 } from './entry-query.ts'
 import type { Fingerprints } from './fingerprint.ts'
 import { noteKeysPurged } from './keys-purged.ts'
-import { assertNotMoved } from './move.ts'
 import type { InboxStore } from './store.ts'
 import { sweepTime } from './sweep-time.ts'
 
@@ -187,8 +186,6 @@ export class InboxAdmin {
    */
   async purge(goesOn?: () => boolean): Promise<Purged & { readonly isWhole: boolean }> {
     const { store, retention, doubtsClock } = this.#deps
-    // The settings of an inbox that was moved were counted with the rest.
-    await assertNotMoved(store)
     const isSweep = goesOn !== undefined
     const now = isSweep && doubtsClock ? await sweepTime(store, this.#now()) : this.#now()
     const purge = {

@@ -14,7 +14,6 @@ import { createFingerprints } from './fingerprint.ts'
 import { checkedInboxOptions, type InboxLimits, type InboxOptions } from './inbox-options.ts'
 import { recallSalt } from './key-check.ts'
 import { keysPurged } from './keys-purged.ts'
-import { assertNotMoved } from './move.ts'
 import type { EntryDeps } from './new-entry.ts'
 import { StoreOpening } from './opening.ts'
 import { type Operated, Operations } from './operations.ts'
@@ -165,8 +164,7 @@ class DurableInbox implements Inbox, WorkSource {
 
   async check(): Promise<void> {
     const { signal, stop } = deadline(this.timeout)
-    const answer = this.stats().then(() => assertNotMoved(this.#store))
-    await orAborted(answer, signal).finally(stop)
+    await orAborted(this.stats(), signal).finally(stop)
   }
 
   async find(query: EntryQuery = {}): Promise<EntryPage> {

@@ -17,8 +17,6 @@ import type { Context } from 'idv-webhooks'
 import { createInbox } from 'idv-webhooks/inbox'
 import { type SqliteDatabase, type SqliteTransaction, sqliteStore } from 'idv-webhooks/inbox/sqlite'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { type CopyTable, copyTables } from '../../src/inbox/copy-store.ts'
-import { pageSql } from '../../src/inbox/stores/sqlite/copy.ts'
 import { dueSql, nextOpenSql } from '../../src/inbox/stores/sqlite/lanes.ts'
 import { claimOne, newEntry, settle } from '../../tools/conformance/store-cases.ts'
 import { event, setUp, until } from './admin.ts'
@@ -599,21 +597,6 @@ describe('a claim', () => {
     expect(plan[0]?.detail).toMatch(/USING INDEX idv_entries_lane \(lane=\? AND (seq|rowid)>\?\)/)
   })
 })
-
-test.each(Object.keys(copyTables) as CopyTable[])(
-  'a page of %s reads no more rows than it gives',
-  async (table) => {
-    const file = temporaryFile()
-    const { inbox } = setUp({ store: sqliteStore(file) })
-    await inbox.open()
-    const plan = application(file)
-      .prepare(`explain query plan ${pageSql(table, false)}`)
-      .all('', 16)
-    const steps = plan.map(({ detail }) => String(detail))
-    expect(steps.filter((step) => step.startsWith('SCAN'))).toEqual([])
-    expect(steps.filter((step) => step.startsWith('SEARCH')).length).toBeGreaterThan(0)
-  },
-)
 
 describe('what is at rest', () => {
   const canary = 'CANARY-7d1f-Robin-Example'

@@ -16,7 +16,7 @@ const longestWait = 5_000
 export class Announcements {
   readonly #statements: Statements
   readonly #channel: string
-  readonly #owner: number
+  readonly #owner: { readonly id: number }
   #wake: () => void = () => {}
   #listener: PostgresListener | undefined
   #heard = new Set<(payload: string) => void>()
@@ -25,10 +25,18 @@ export class Announcements {
   #isOpen = false
   #isRetrying = false
 
-  constructor(statements: Statements, { channel, owner }: { channel: string; owner: number }) {
+  constructor(
+    statements: Statements,
+    { channel, owner }: { readonly channel: string; readonly owner: { readonly id: number } },
+  ) {
     this.#statements = statements
     this.#channel = channel
     this.#owner = owner
+  }
+
+  /** Wakes this process. */
+  wake(): void {
+    this.#wake()
   }
 
   async open(wake: () => void, listens: boolean): Promise<void> {
@@ -40,7 +48,7 @@ export class Announcements {
   /** Whether what is announced is heard here: a pooler in transaction mode loses it. */
   async isHeard(limit: number): Promise<boolean> {
     const { promise, resolve } = deferred<boolean>()
-    const test = `test ${this.#owner}`
+    const test = `test ${this.#owner.id}`
     const heard = (payload: string) => payload === test && resolve(true)
     this.#heard.add(heard)
     const timer = setTimeout(() => resolve(false), limit)
@@ -62,7 +70,7 @@ export class Announcements {
       this.#timer = undefined
       this.#last = performance.now()
       // One that is lost costs a second: the worker looks by itself.
-      this.#send(String(this.#owner)).catch(() => {})
+      this.#send(String(this.#owner.id)).catch(() => {})
     }, wait)
     this.#timer.unref?.()
   }
@@ -127,6 +135,6 @@ export class Announcements {
 
   #hear(payload: string): void {
     for (const heard of this.#heard) heard(payload)
-    if (payload !== String(this.#owner) && !payload.startsWith('test ')) this.#wake()
+    if (payload !== String(this.#owner.id) && !payload.startsWith('test ')) this.#wake()
   }
 }

@@ -28,6 +28,11 @@ export function toBytes(value: unknown): Uint8Array | undefined {
   return new Uint8Array(value.buffer, value.byteOffset, value.byteLength)
 }
 
+/** A claim is answered as JSON. */
+function fromBase64(value: unknown): Uint8Array | undefined {
+  return typeof value === 'string' ? new Uint8Array(Buffer.from(value, 'base64')) : undefined
+}
+
 const toList = (value: unknown): readonly string[] => {
   if (value === null) return []
   return typeof value === 'string' ? JSON.parse(value) : (value as readonly string[])
@@ -44,8 +49,8 @@ export function toClaimed(row: PostgresRow, owner: number): Claimed {
     source: row.source as Claimed['source'],
     occurredAt: toNumber(row.occurred_at),
     storedAt: Number(row.stored_at),
-    metadata: toBytes(row.metadata),
-    body: toBytes(row.body),
+    metadata: fromBase64(row.metadata),
+    body: fromBase64(row.body),
     handled: toList(row.handled),
     failed: typeof row.failed === 'string' ? toList(row.failed) : undefined,
     gap: row.gap === true,

@@ -1,6 +1,5 @@
 // Calls of operators and of retention: find, reopen, dismiss, forget, purge, count, settings.
 
-import { WebhookError } from '../../../errors.ts'
 import { defined } from '../../../foundation/defined.ts'
 import type {
   LatencyQuery,
@@ -14,7 +13,6 @@ import type {
 } from '../../admin-store.ts'
 import { type EntryFailure, type EntryState, isSetAside } from '../../entry.ts'
 import type { ForgottenPage } from '../../forget-pages.ts'
-import { moveRefusals, moveSetting, moveStateOf } from '../../move-state.ts'
 import type { Forgetting } from './calls.ts'
 import { conditions, countWithin, forgetPage, isErased, type SizedEntry } from './conditions.ts'
 import { prepared, type SqliteDatabase } from './driver.ts'
@@ -63,7 +61,6 @@ export class AdminCalls {
   }
 
   readonly reopen = ({ ids, from, now, replay = false, setAside = false }: Reopening): number => {
-    this.#assertNotMoved()
     // After the machine slept, the owner's clock may be behind the operator's.
     const due = this.#tables.epoch > 0 ? now : Math.min(now, this.#sql.newest.get()?.at ?? now)
     let reopened = 0
@@ -83,7 +80,6 @@ export class AdminCalls {
   }
 
   readonly dismiss = (id: string, now: number): boolean => {
-    this.#assertNotMoved()
     const head = this.#tables.head(id)
     if (head?.state !== 'dead') return false
     this.#tables.skip(head, 'DISMISSED', now)
@@ -92,7 +88,6 @@ export class AdminCalls {
 
   /** Forgets one page; deliveries are kept between two pages. */
   readonly forget = (asked: Forgetting): ForgottenPage => {
-    this.#assertNotMoved()
     const { newest = this.#sql.newest.get()?.seq ?? 0 } = asked
     const { entries, last } = forgetPage(this.#tables.db, { ...asked, newest })
     const erased = entries.filter((one) => isErased(asked, one))
@@ -106,7 +101,6 @@ export class AdminCalls {
   }
 
   readonly purge = ({ doneBefore, deadBefore, keysBefore, limit }: Purge): Purged => {
-    this.#assertNotMoved()
     const settled = (['done', 'dead', 'skipped'] as const).flatMap((state) =>
       this.#sql.settled.all(state, state === 'done' ? doneBefore : deadBefore, limit),
     )
@@ -126,12 +120,6 @@ export class AdminCalls {
     const left = others.map((one) => Number(one.run(keysBefore, limit).changes) === limit)
     const hasMore = !isLast || left.includes(true)
     return { erased: past.length, deleted, ...(hasMore && { hasMore }) }
-  }
-
-  /** Rejects changes of an operator that opened the file before it was moved. */
-  #assertNotMoved(): void {
-    const { state } = moveStateOf(this.#sql.setting.get(moveSetting)?.value)
-    if (state !== 'none') throw new WebhookError('STORE_UNSUITABLE', moveRefusals[state])
   }
 
   readonly stats = (now: number, latency?: LatencyQuery): StoreStats => {

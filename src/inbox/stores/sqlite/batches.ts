@@ -4,7 +4,7 @@ import { AdminCalls } from './admin-calls.ts'
 import { ArrivalCalls } from './arrival-calls.ts'
 import { AttemptCalls } from './attempt-calls.ts'
 import type { BatchAnswer, CallAnswer, CallHandlers, WriterCall, WriterMethod } from './calls.ts'
-import { CopyCalls } from './copy.ts'
+import { copyStatement } from './copy.ts'
 import {
   inTransaction,
   isDamage,
@@ -19,14 +19,7 @@ import { InboxTables } from './tables.ts'
 import { WalCheckpoint } from './wal-checkpoint.ts'
 
 /** They change nothing, so that the others of a batch are committed even if one of them fails. */
-const reads: ReadonlySet<WriterMethod> = new Set<WriterMethod>([
-  'find',
-  'stats',
-  'lapsed',
-  'copyOut',
-  'copyLast',
-  'copyTally',
-])
+const reads: ReadonlySet<WriterMethod> = new Set<WriterMethod>(['find', 'stats', 'lapsed'])
 
 export class Batches {
   readonly epoch: number | undefined
@@ -143,7 +136,7 @@ function handlersOf(tables: InboxTables): CallHandlers {
     ...new AdminCalls(tables),
     ...new ArrivalCalls(tables),
     ...new AttemptCalls(tables),
-    ...new CopyCalls(tables),
+    copy: (sql, values) => copyStatement(tables.db, sql, values),
     align: (alignment) => tables.lanes.align(alignment),
   }
 }

@@ -1,8 +1,8 @@
 // The calls to the writer, for both threads: the port's methods, with `forget` by pages and the
-// steps of a copy.
+// statements of a copy.
 import type { WebhookErrorCode } from '../../../errors.ts'
 import type { AdminStore } from '../../admin-store.ts'
-import type { CopyKey, CopyRequest, CopyRow, CopyTable, CopyTally } from '../../copy-store.ts'
+import type { CopyValue } from '../../copy-store.ts'
 import type { ForgetPage, ForgottenPage } from '../../forget-pages.ts'
 import type { MetaStore } from '../../store.ts'
 import type { Inserted, NewEntry, WorkStore } from '../../work-store.ts'
@@ -25,12 +25,7 @@ export interface WriterPort
     MetaStore {
   insert(entry: NewEntry): Promise<Inserted>
   forget(page: Forgetting): Promise<ForgottenPage>
-  copyOut(request: CopyRequest): Promise<readonly CopyRow[]>
-  copyIn(table: CopyTable, rows: readonly CopyRow[]): Promise<void>
-  copyLast(table: CopyTable): Promise<CopyKey | undefined>
-  copyTally(): Promise<CopyTally>
-  copyRestore(): Promise<void>
-  copyEnd(): Promise<void>
+  copy(sql: string, values: readonly CopyValue[]): Promise<readonly Record<string, unknown>[]>
 }
 
 export type WriterMethod = keyof WriterPort

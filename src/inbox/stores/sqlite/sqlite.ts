@@ -100,8 +100,7 @@ function composed(file: string, options: SqliteStoreOptions): InboxStore<SqliteT
     get copy() {
       // An operator stores no setting, and the application goes on beside it.
       if (mode === 'operator') return undefined
-      const path = file === inMemory ? undefined : (place ?? file)
-      return copyBy((method, ...args) => handle.file.queue.call(method, args), path)
+      return copyBy((sql, values) => handle.file.queue.call('copy', [sql, values]))
     },
     open: async (wake) => {
       if (mode === 'operator') handle.file = await openFile(file, options, mode)

@@ -1,19 +1,15 @@
-// Who is at work: signs of life by the database's clock, and the leases of those who are gone.
-import { ownPath } from './plans.ts'
+-- Who is at work: signs of life by the database's clock, and the leases of those who are gone.
 
-export const owners = [
-  /*
-   * Owner 0 stands for all of them: \`watched\` is the time for which any was heard, which stands
-   * still during an outage, \`gaps\` is how often nobody was heard for longer than p_gap, and \`since\`
-   * is when that ended last. An owner remembers both as they were at its own last sign. Who only
-   * receives or looks has no p_gap and watches nobody: workers may be cut off meanwhile. Gives the
-   * database's time.
-   */
-  `create function idv.beat_1(p_owner int, p_gap int) returns bigint language plpgsql ${ownPath} as $$
-declare v_now bigint := idv.clock_1(); v_watched bigint; v_gaps int;
+-- Owner 0 stands for all of them: `watched` is the time for which any was heard, which stands
+-- still during an outage, `gaps` is how often nobody was heard for longer than p_gap, and `since`
+-- is when that ended last. An owner remembers both as they were at its own last sign. Who only
+-- receives or looks has no p_gap and watches nobody: workers may be cut off meanwhile. Gives the
+-- database's time.
+create function idv.beat(p_owner int, p_gap int) returns bigint language plpgsql as $$
+declare v_now bigint := idv.clock(); v_watched bigint; v_gaps int;
 begin
   perform set_config('synchronous_commit', 'off', true);
-  perform idv.fold_1();
+  perform idv.fold();
   if p_gap is null then
     select o.watched, o.gaps into v_watched, v_gaps from idv.owners o where o.owner = 0;
   else
@@ -29,22 +25,20 @@ begin
     values (p_owner, v_now, v_now, coalesce(v_watched, 0), coalesce(v_gaps, 0))
     on conflict (owner) do update set seen = v_now, watched = excluded.watched, gaps = excluded.gaps;
   return v_now;
-end $$`,
+end $$;
 
-  /* From now on its leases lapse at once. */
-  `create function idv.leave_1(p_owner int) returns void language sql ${ownPath} as $$
+-- From now on its leases lapse at once.
+create function idv.leave(p_owner int) returns void language sql as $$
   delete from idv.owners where owner = p_owner
-$$`,
+$$;
 
-  /*
-   * An owner is gone once others were watched for the grace since its last sign: what nobody could
-   * say during an outage is not held against it. A lease that its living owner does not renew
-   * lapses when that had the time to reconnect: where processes come and go, as on a serverless
-   * host, nobody is heard for long, and so the second gap without a sign of it will do.
-   */
-  `create function idv.lapsed_1(p_owner int, p_now bigint, p_grace int)
+-- An owner is gone once others were watched for the grace since its last sign: what nobody could
+-- say during an outage is not held against it. A lease that its living owner does not renew
+-- lapses when that had the time to reconnect: where processes come and go, as on a serverless
+-- host, nobody is heard for long, and so the second gap without a sign of it will do.
+create function idv.lapsed(p_owner int, p_now bigint, p_grace int)
 returns table (id text, fence int, attempt int, name text, stored_at bigint, owner int)
-language sql ${ownPath} as $$
+language sql as $$
   select e.id, e.fence, e.attempt, e.name, e.stored_at, e.owner
   from idv.entries e
     left join idv.owners o on o.owner = e.owner
@@ -57,5 +51,4 @@ language sql ${ownPath} as $$
       and (everyone.seen - everyone.since > 3 * p_grace or everyone.gaps - o.gaps > 1)
   end
   order by e.seq
-$$`,
-] as const
+$$;

@@ -1,14 +1,14 @@
-// Keeps a group of deliveries in one statement: one round trip, one commit.
-import { mostConflicts, mostEarlier } from '../../../entry.ts'
-import { oneByOne, ownPath } from './plans.ts'
+-- Keeps a group of deliveries in one statement: one round trip, one commit.
 
-const columns = `ord int, id text, lane text, key text, digest text, aliases json, related text,
+-- One entry of a group: its metadata and body are a part of the bytes that come beside it.
+create type idv.arrival as (
+  ord int, id text, lane text, key text, digest text, aliases json, related text,
   name text, "receivedName" text, source text, "occurredAt" bigint, "storedAt" bigint, bytes int,
-  at int, metadata int, body int`
+  at int, metadata int, body int
+);
 
-export const keep = [
-  /* Locks lanes in their order, and creates those that are not there: these it gives. */
-  `create function idv.lock_lanes_1(p_lanes text[]) returns text[] language plpgsql ${ownPath} as $$
+-- Locks lanes in their order, and creates those that are not there: these it gives.
+create function idv.lock_lanes(p_lanes text[]) returns text[] language plpgsql as $$
 declare v_made text[] := '{}'; v_new text[]; v_held int;
 begin
   loop
@@ -22,16 +22,14 @@ begin
     exit when v_held = cardinality(p_lanes);
   end loop;
   return v_made;
-end $$`,
+end $$;
 
-  /*
-   * Adds a key, or says whose it is. Another transaction that adds the same key is waited for; one
-   * that is purged in between is tried again.
-   */
-  `create function idv.key_1(
+-- Adds a key, or says whose it is. Another transaction that adds the same key is waited for; one
+-- that is purged in between is tried again.
+create function idv.key(
   p_key text, p_entry text, p_digest text, p_name text, p_at bigint,
   out known_entry text, out known_digest text, out known_name text
-) language plpgsql ${ownPath} as $$
+) language plpgsql as $$
 begin
   loop
     insert into idv.keys values (p_key, p_entry, p_digest, p_name, p_at) on conflict do nothing;
@@ -40,93 +38,101 @@ begin
       from idv.keys k where k.key = p_key;
     exit when found;
   end loop;
-end $$`,
+end $$;
 
-  /* The entry with the same occurrence under another name; without one the keys are added. */
-  `create function idv.alias_1(p_aliases json, p_id text, p_digest text, p_at bigint) returns text
-language plpgsql ${ownPath} as $$
+-- The entry with the same occurrence under another name; without one the keys are added.
+create function idv.alias(p_aliases json, p_id text, p_digest text, p_at bigint) returns text
+language plpgsql as $$
 declare t record; k record; v_alias text; v_place bigint; v_added text[] := '{}';
 begin
   -- In the order of the keys, so that two that add the same ones never wait in a circle.
   for t in select x.value ->> 'key' as key, x.value ->> 'name' as name, x.place
       from json_array_elements(p_aliases) with ordinality as x(value, place)
       order by x.value ->> 'key' collate "C" loop
-    select * into k from idv.key_1(t.key, p_id, p_digest, t.name, p_at);
+    select * into k from idv.key(t.key, p_id, p_digest, t.name, p_at);
     if k.known_entry is null then
       v_added := v_added || t.key;
-    elsif k.known_name is distinct from t.name and k.known_entry <> p_id and (v_place is null or t.place < v_place) then
+    elsif k.known_name is distinct from t.name and k.known_entry <> p_id
+        and (v_place is null or t.place < v_place) then
       v_alias := k.known_entry;
       v_place := t.place;
     end if;
   end loop;
   if v_alias is not null then delete from idv.keys where key = any(v_added); end if;
   return v_alias;
-end $$`,
+end $$;
 
-  /* Entries of lanes in which a key is known, one by one. The lanes must be locked. */
-  `create function idv.keep_known_1(p_entries text, p_data bytea, p_lanes text[])
-returns table (ord int, kind text, entry text) language plpgsql ${ownPath} as $$
-declare
-  e record; k record; v_alias text; v_seq bigint; v_related text; v_conflict text; v_kept boolean;
+-- Compares the keys of an entry with those that are known; new ones are its own from then on, and `p_own`
+-- says that it may have some. Other bytes under a known key are a conflict, of which 8 are kept as
+-- evidence. The lane must be locked.
+create function idv.meet(
+  p_id text, p_at bigint, p_own boolean, p_key text, p_digest text, p_aliases json, p_lane text,
+  p_related text, out kind text, out first text, out kept boolean
+) language plpgsql as $$
+declare k record; v_alias text;
 begin
-  for e in select x.* from json_to_recordset(p_entries::json) as x(${columns})
+  kind := 'stored'; first := p_id; kept := true;
+  if p_key is not null then
+    select * into k from idv.key(p_key, p_id, p_digest, null, p_at);
+    if p_own and k.known_entry = p_id then
+      update idv.keys q set digest = p_digest where q.key = p_key;
+    elsif k.known_entry is not null then
+      kind := case when k.known_digest in (p_digest, '') then 'duplicate' else 'conflict' end;
+      first := k.known_entry; kept := false;
+      -- '!' comes next to the space.
+      if kind = 'conflict'
+          and (select count(*) from idv.keys q where q.key > p_key || ' ' and q.key < p_key || '!') < 8 then
+        select * into k from idv.key(p_key || ' ' || p_digest, p_id, p_digest, null, p_at);
+        kept := k.known_entry is null;
+      end if;
+      return;
+    end if;
+  end if;
+  if p_aliases is not null then v_alias := idv.alias(p_aliases, p_id, p_digest, p_at); end if;
+  if v_alias is null then return; end if;
+  kind := 'duplicate'; first := v_alias; kept := false;
+  update idv.keys q set entry = v_alias where q.key = p_key;
+  -- Perhaps only this duplicate names the related lane.
+  perform idv.relate(p_lane, p_related, p_at);
+end $$;
+
+-- Entries of lanes in which a key is known, one by one. The lanes must be locked.
+create function idv.keep_known(p_entries text, p_data bytea, p_lanes text[])
+returns table (ord int, kind text, entry text) language plpgsql as $$
+declare e record; m record; v_seq bigint; v_related text;
+begin
+  for e in select x.* from json_populate_recordset(null::idv.arrival, p_entries::json) x
       where x.lane = any(p_lanes) order by x.lane collate "C", x.ord loop
-    ord := e.ord; entry := e.id; kind := 'stored'; v_kept := true; v_conflict := null;
-    if e.key is not null then
-      select * into k from idv.key_1(e.key, e.id, e.digest, null, e."storedAt");
-      if k.known_entry is not null then
-        entry := k.known_entry; v_kept := false;
-        if k.known_digest in (e.digest, '') then
-          kind := 'duplicate';
-        else
-          kind := 'conflict'; v_conflict := k.known_entry;
-          -- '!' comes next to the space.
-          if (select count(*) from idv.keys q where q.key > e.key || ' ' and q.key < e.key || '!')
-              < ${mostConflicts} then
-            select * into k
-              from idv.key_1(e.key || ' ' || e.digest, e.id, e.digest, null, e."storedAt");
-            v_kept := k.known_entry is null;
-          end if;
-        end if;
-      end if;
-    end if;
-    if kind = 'stored' and e.aliases is not null then
-      v_alias := idv.alias_1(e.aliases, e.id, e.digest, e."storedAt");
-      if v_alias is not null then
-        update idv.keys q set entry = v_alias where q.key = e.key;
-        -- Perhaps only this duplicate names the related lane.
-        perform idv.relate_1(e.lane, e.related, e."storedAt");
-        kind := 'duplicate'; entry := v_alias; v_kept := false;
-      end if;
-    end if;
-    if v_kept then
-      v_related := idv.relate_1(e.lane, e.related, e."storedAt");
+    select * into m from idv.meet(
+      e.id, e."storedAt", false, e.key, e.digest, e.aliases, e.lane, e.related);
+    ord := e.ord; entry := m.first; kind := m.kind;
+    if m.kept then
+      v_related := idv.relate(e.lane, e.related, e."storedAt");
       insert into idv.entries as n (id, state, lane, related, name, received_name, source,
           occurred_at, stored_at, bytes, reason, conflict_of, settled_at)
         values (e.id, case kind when 'stored' then 'stored' else 'skipped' end, e.lane, v_related,
           e.name, e."receivedName", e.source, e."occurredAt", e."storedAt", e.bytes,
-          case kind when 'conflict' then 'CONFLICT' end, v_conflict,
+          case kind when 'conflict' then 'CONFLICT' end, case kind when 'conflict' then m.first end,
           case kind when 'conflict' then e."storedAt" end)
         returning n.seq into v_seq;
       insert into idv.contents values (v_seq,
         substring(p_data from e.at for e.metadata), substring(p_data from e.at + e.metadata for e.body));
       if kind = 'stored' then
         update idv.lanes l
-          set head = v_seq, floor = v_seq, due = idv.stored_due_1(e."storedAt") where l.lane = e.lane and l.head is null;
+          set head = v_seq, floor = v_seq, due = idv.stored_due(e."storedAt")
+          where l.lane = e.lane and l.head is null;
         update idv.lanes l set floor = v_seq where l.lane = e.lane and l.floor > v_seq;
       end if;
-      perform idv.count_1((kind = 'stored')::int, 0, 0, 0, 0, (kind = 'conflict')::int);
+      perform idv.count((kind = 'stored')::int, 0, 0, 0, 0, (kind = 'conflict')::int);
     end if;
     return next;
   end loop;
-end $$`,
+end $$;
 
-  /*
-   * Entries of lanes in which every key is new, all at once. The lanes must be locked. Numbers come
-   * from the column itself: who may insert may not use the sequence.
-   */
-  `create function idv.keep_new_1(p_entries text, p_data bytea, p_but text[])
-returns table (ord int, kind text, entry text) language plpgsql ${ownPath} as $$
+-- Entries of lanes in which every key is new, all at once. The lanes must be locked. Numbers come
+-- from the column itself: who may insert may not use the sequence.
+create function idv.keep_new(p_entries text, p_data bytea, p_but text[])
+returns table (ord int, kind text, entry text) language plpgsql as $$
 declare v_seqs bigint[]; v_ids text[]; v_kept int;
 begin
   with x as (
@@ -136,7 +142,7 @@ begin
         over (partition by x.lane order by x.ord)) as named,
       (array_agg(x.related) filter (where x.related is not null) over (partition by x.lane
         order by x.ord rows between unbounded preceding and unbounded following)) as names
-    from json_to_recordset(p_entries::json) as x(${columns}) where not x.lane = any(p_but)
+    from json_populate_recordset(null::idv.arrival, p_entries::json) x where not x.lane = any(p_but)
   ), e as materialized (
     select x.*, (select r.related from idv.relations r where r.lane = x.lane) as known from x
   ), related as (
@@ -149,7 +155,7 @@ begin
         select distinct e.lane, e.names[1] as first from e where e.names is not null and e.known is null
       ) f cross join lateral (
         select o.seq from idv.entries o where o.lane = f.lane and o.related is null
-          order by o.seq desc limit ${mostEarlier}
+          order by o.seq desc limit 500
       ) o where n.seq = o.seq and n.related is null
   ), n as (
     insert into idv.entries (id, state, lane, related, name, received_name, source, occurred_at,
@@ -160,7 +166,7 @@ begin
   ) select array_agg(n.seq), array_agg(n.id) into v_seqs, v_ids from n;
   return query with x as (
     select x.*, row_number() over (order by x.lane collate "C", x.ord)::int as place
-    from json_to_recordset(p_entries::json) as x(${columns}) where not x.lane = any(p_but)
+    from json_populate_recordset(null::idv.arrival, p_entries::json) x where not x.lane = any(p_but)
   ), e as materialized (
     select x.*, v_seqs[x.place] as seq from x where v_ids[x.place] = x.id
   ), contents as (
@@ -170,7 +176,7 @@ begin
     select distinct on (e.lane) e.lane, e.seq, e."storedAt" from e order by e.lane, e.seq
   ), heads as (
     update idv.lanes l
-      set head = f.seq, floor = f.seq, due = idv.stored_due_1(f."storedAt")
+      set head = f.seq, floor = f.seq, due = idv.stored_due(f."storedAt")
       from firsts f where l.lane = f.lane and l.head is null
   ), floors as (
     -- Numbers go back where a copy of the database left the sequence behind.
@@ -181,22 +187,19 @@ begin
   if v_kept <> coalesce(cardinality(v_seqs), 0) then
     raise exception 'entries were numbered in another order than they came';
   end if;
-end $$`,
+end $$;
 
-  /*
-   * A lane's lock comes before the number of an entry: a lane's numbers are in the order of the
-   * commits, and a late commit never falls below the lane's floor, where no claim would see it.
-   */
-  `create function idv.keep_1(p_entries text, p_data bytea)
-returns table (ord int, kind text, entry text)
-language plpgsql ${ownPath} ${oneByOne} as $$
+-- A lane's lock comes before the number of an entry: a lane's numbers are in the order of the
+-- commits, and a late commit never falls below the lane's floor, where no claim would see it.
+create function idv.keep(p_entries text, p_data bytea)
+returns table (ord int, kind text, entry text) language plpgsql as $$
 declare v_made text[]; v_known text[]; v_added text[]; v_stored int;
 begin
-  perform idv.guard_1();
-  v_made := idv.lock_lanes_1(array(
+  perform idv.guard();
+  v_made := idv.lock_lanes(array(
     select distinct x.lane collate "C" from json_to_recordset(p_entries::json) as x(lane text)));
   with e as (
-    select * from json_to_recordset(p_entries::json) as x(${columns})
+    select * from json_populate_recordset(null::idv.arrival, p_entries::json) x
   ), wanted as materialized (
     select e.lane, e.id, e.digest, e."storedAt" as at, e.key, null as name
       from e where e.key is not null
@@ -214,12 +217,11 @@ begin
       select x.id from json_to_recordset(p_entries::json) as x(id text, lane text)
         where x.lane = any(v_known));
   end if;
-  return query select * from idv.keep_new_1(p_entries, p_data, v_known);
+  return query select * from idv.keep_new(p_entries, p_data, v_known);
   get diagnostics v_stored = row_count;
-  perform idv.count_1(v_stored, 0, 0, 0, 0, 0);
+  perform idv.count(v_stored, 0, 0, 0, 0, 0);
   if cardinality(v_known) > 0 then
-    return query select * from idv.keep_known_1(p_entries, p_data, v_known);
+    return query select * from idv.keep_known(p_entries, p_data, v_known);
     delete from idv.lanes l where l.lane = any(v_made) and l.head is null;
   end if;
-end $$`,
-] as const
+end $$;

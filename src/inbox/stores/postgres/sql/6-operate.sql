@@ -1,16 +1,14 @@
-// Functions for operators and for retention: reopen, dismiss, forget, align, purge.
-import { ownPath } from './plans.ts'
+-- Functions for operators and for retention: reopen, dismiss, forget, align, purge.
 
-export const operate = [
-  `create function idv.reopen_1(
+create function idv.reopen(
   p_ids text, p_from text, p_now bigint, p_replay boolean, p_aside boolean) returns int
-language plpgsql ${ownPath} as $$
-declare e record; v record; v_opened int := 0; v_made boolean;
+language plpgsql as $$
+declare e record; v record; v_opened int := 0; v_made text[];
 begin
-  perform idv.guard_1();
+  perform idv.guard();
   for e in select x.seq, x.lane from idv.entries x
       where x.id in (select t from json_array_elements_text(p_ids::json) t) order by x.lane, x.seq loop
-    v_made := idv.lock_lane_1(e.lane, e.seq);
+    v_made := idv.lock_lanes(array[e.lane]);
     select x.state, x.reason, x.lane into v from idv.entries x where x.seq = e.seq for no key update;
     if v.state in (select t from json_array_elements_text(p_from::json) t)
         and (p_aside or coalesce(v.reason, '') not in ('CONFLICT', 'DISMISSED'))
@@ -22,43 +20,41 @@ begin
         failures = null, settled_at = null, generation = x.generation + 1,
         source = case when p_replay then 'replay' else x.source end where x.seq = e.seq;
       if p_replay then delete from idv.handled h where h.seq = e.seq; end if;
-      perform idv.moved_1(v.state, 'stored');
+      perform idv.moved(v.state, 'stored');
       v_opened := v_opened + 1;
-      perform idv.enter_1(e.seq, e.lane, p_now);
-    elsif v_made then
-      delete from idv.lanes l where l.lane = e.lane and l.head is null;
+      perform idv.enter(e.seq, e.lane, p_now);
+    else
+      delete from idv.lanes l where l.lane = any(v_made) and l.head is null;
     end if;
   end loop;
   return v_opened;
-end $$`,
+end $$;
 
-  `create function idv.dismiss_1(p_id text, p_now bigint) returns boolean language plpgsql ${ownPath} as $$
+create function idv.dismiss(p_id text, p_now bigint) returns boolean language plpgsql as $$
 declare e record; v_state text;
 begin
-  perform idv.guard_1();
+  perform idv.guard();
   select x.seq, x.lane into e from idv.entries x where x.id = p_id;
   if not found then return false; end if;
   perform 1 from idv.lanes l where l.lane = e.lane for no key update;
   select x.state into v_state from idv.entries x where x.seq = e.seq for no key update;
   if v_state <> 'dead' then return false; end if;
-  perform idv.skip_1(e.seq, e.lane, 'DISMISSED', p_now);
+  perform idv.skip(e.seq, e.lane, 'DISMISSED', p_now);
   return true;
-end $$`,
+end $$;
 
-  /*
-   * A page of a thousand, of what was there at the first one: deliveries of the same entities wait
-   * for no more than one page. Those that are open are skipped from the end of their lanes, and what
-   * is at work is erased, so that no later handler of it begins; then all are erased. Whole lanes: a
-   * verification may have named one client first, and another one later. A leased entry keeps its
-   * lane until its holder is gone: a lane never has two at work.
-   */
-  `create function idv.forget_1(
+-- A page of a thousand, of what was there at the first one: deliveries of the same entities wait
+-- for no more than one page. Those that are open are skipped from the end of their lanes, and what
+-- is at work is erased, so that no later handler of it begins; then all are erased. Whole lanes: a
+-- verification may have named one client first, and another one later. A leased entry keeps its
+-- lane until its holder is gone: a lane never has two at work.
+create function idv.forget(
   p_lane text, p_now bigint, p_none boolean, p_open boolean, p_at_lane text, p_at_seq bigint,
   p_newest bigint)
-returns table (forgotten int, newest bigint, at_lane text, at_seq bigint) language plpgsql ${ownPath} as $$
+returns table (forgotten int, newest bigint, at_lane text, at_seq bigint) language plpgsql as $$
 declare e record; v record; v_read int := 0; v_evidence int := 0;
 begin
-  perform idv.guard_1();
+  perform idv.guard();
   forgotten := 0;
   newest := coalesce(p_newest, (select max(seq) from idv.entries), 0);
   for e in with meant as (
@@ -103,7 +99,7 @@ begin
       forgotten := forgotten + 1;
     end if;
     if v.state in ('stored', 'retry', 'dead') then
-      perform idv.skip_1(e.seq, e.lane, 'FORGOTTEN', p_now);
+      perform idv.skip(e.seq, e.lane, 'FORGOTTEN', p_now);
     end if;
   end loop;
   if v_evidence = 1000 then
@@ -114,31 +110,29 @@ begin
     at_lane := null;
   end if;
   return next;
-end $$`,
+end $$;
 
-  /*
-   * Lanes are brought in line page by page: whatever waits, no statement takes long, and nobody
-   * waits for many locks. The size of a page stands in the text, for the plans depend on it.
-   */
-  `create function idv.align_retries_1(p_now bigint, p_latest bigint) returns boolean
-language plpgsql ${ownPath} as $$
+-- Lanes are brought in line page by page: whatever waits, no statement takes long, and nobody
+-- waits for many locks. The size of a page stands in the text, for the plans depend on it.
+create function idv.align_retries(p_now bigint, p_latest bigint) returns boolean
+language plpgsql as $$
 declare v_entries bigint[]; v_lanes text[];
 begin
-  perform idv.guard_1();
+  perform idv.guard();
   select array_agg(o.seq), array_agg(o.lane) into v_entries, v_lanes from (
     select e.seq, e.lane from idv.entries e where e.state = 'retry' and e.due > p_latest limit 1000) o;
-  perform idv.hold_lanes_1(v_lanes);
+  perform idv.hold_lanes(v_lanes);
   update idv.entries e set due = p_now
     where e.seq = any(v_entries) and e.state = 'retry' and e.due > p_latest;
   return coalesce(cardinality(v_entries), 0) = 1000;
-end $$`,
+end $$;
 
-  /* Most lanes that wait are in line already: each page says behind which lane the next begins. */
-  `create function idv.align_lanes_1(p_now bigint, p_latest bigint, p_due bigint, p_head bigint)
-returns table (more boolean, at_due bigint, at_head bigint) language plpgsql ${ownPath} as $$
+-- Most lanes that wait are in line already: each page says behind which lane the next begins.
+create function idv.align_lanes(p_now bigint, p_latest bigint, p_due bigint, p_head bigint)
+returns table (more boolean, at_due bigint, at_head bigint) language plpgsql as $$
 declare v_lanes text[];
 begin
-  perform idv.guard_1();
+  perform idv.guard();
   select count(*) = 1000,
       (array_agg(o.due order by o.due desc, o.head desc))[1],
       (array_agg(o.head order by o.due desc, o.head desc))[1],
@@ -148,38 +142,36 @@ begin
         where l.due is not null and (l.due, l.head) > (p_due, p_head)
         order by l.due, l.head limit 1000
     ) o left join idv.entries e on e.seq = o.head;
-  perform idv.hold_lanes_1(v_lanes);
-  update idv.lanes l set due = case e.state when 'stored' then idv.stored_due_1(p_now) else p_now end
+  perform idv.hold_lanes(v_lanes);
+  update idv.lanes l set due = case e.state when 'stored' then idv.stored_due(p_now) else p_now end
     from idv.entries e where l.lane = any(v_lanes) and e.seq = l.head
       and l.due > case e.state when 'stored' then p_now else p_latest end;
   return next;
-end $$`,
+end $$;
 
-  `create function idv.free_lanes_1(p_now bigint) returns boolean language plpgsql ${ownPath} as $$
+create function idv.free_lanes(p_now bigint) returns boolean language plpgsql as $$
 declare v_lanes text[]; v_lane text;
 begin
-  perform idv.guard_1();
+  perform idv.guard();
   select array_agg(o.lane order by o.lane) into v_lanes from (
     select l.lane from idv.entries e join idv.lanes l on l.lane = e.lane and l.head = e.seq
       where e.state = 'dead' limit 1000) o;
   foreach v_lane in array coalesce(v_lanes, '{}') loop
     perform 1 from idv.lanes l join idv.entries e on e.seq = l.head
       where l.lane = v_lane and e.state = 'dead' for no key update of l;
-    if found then perform idv.advance_1(v_lane, p_now); end if;
+    if found then perform idv.advance(v_lane, p_now); end if;
   end loop;
   return coalesce(cardinality(v_lanes), 0) = 1000;
-end $$`,
+end $$;
 
-  /*
-   * One process at a time; another waits, or finds nothing to do. By a row that a role without rights
-   * here cannot lock, as it could an advisory lock.
-   */
-  `create function idv.purge_1(
+-- One process at a time; another waits, or finds nothing to do. By a row that a role without rights
+-- here cannot lock, as it could an advisory lock.
+create function idv.purge(
   p_done bigint, p_dead bigint, p_keys bigint, p_limit int, p_wait boolean)
-returns table (erased int, deleted int) language plpgsql ${ownPath} as $$
+returns table (erased int, deleted int) language plpgsql as $$
 declare v_entries int; v_done int; v_dead int; v_skipped int;
 begin
-  perform idv.guard_1();
+  perform idv.guard();
   erased := 0; deleted := 0;
   if p_wait then
     perform 1 from idv.versions where version = 1 for no key update;
@@ -211,7 +203,7 @@ begin
   ended as (delete from idv.entries e using old where e.seq = old.seq returning e.state)
   select count(*), count(*) filter (where state = 'done'), count(*) filter (where state = 'dead'),
     count(*) filter (where state = 'skipped') into v_entries, v_done, v_dead, v_skipped from ended;
-  perform idv.count_1(0, 0, 0, -v_done, -v_dead, -v_skipped);
+  perform idv.count(0, 0, 0, -v_done, -v_dead, -v_skipped);
   deleted := deleted + v_entries;
   -- What may run again is compared with what was done after it. A relation of which there
   -- are entries stays: what comes next in its lane may name nobody again.
@@ -222,8 +214,7 @@ begin
       and not exists (select 1 from idv.entries e where e.lane = r.lane);
   end if;
   -- Owner 0 stands for all of them.
-  delete from idv.owners o where o.owner <> 0 and o.seen < idv.clock_1() - 86400000
+  delete from idv.owners o where o.owner <> 0 and o.seen < idv.clock() - 86400000
     and not exists (select 1 from idv.entries e where e.state = 'leased' and e.owner = o.owner);
   return next;
-end $$`,
-] as const
+end $$;
