@@ -6,13 +6,12 @@ import { decodeUtf8, parseJson } from '../../src/foundation/json.ts'
 import type { Entry, EntryState } from '../../src/inbox/entry.ts'
 import type { EntryFilter } from '../../src/inbox/entry-query.ts'
 import type { Inbox } from '../../src/inbox/inbox.ts'
+import { dotted } from '../../src/redaction/redact.ts'
 import { toBase64 } from '../../src/signature/encoding.ts'
 import { capture } from '../../src/testing/capture.ts'
-import { isKnownKey } from '../../src/testing/known-keys.ts'
 import { testSecret } from '../../src/testing/test-secret.ts'
 import type { ActivityLog } from './activity.ts'
 import { historyOf, type Span, spans } from './inbox-history.ts'
-import { masked } from './mask.ts'
 import { ConsoleRefusal } from './refusal.ts'
 
 export interface RouteCall {
@@ -225,5 +224,5 @@ function shapeOf(body: Uint8Array): unknown {
   if (body.length > mostShown) return `${body.length} bytes, too many to be shown masked`
   const text = decodeUtf8(body)
   const json = text === undefined ? undefined : parseJson(text)
-  return json ? masked(json.value, isKnownKey) : `${body.length} bytes that are not JSON`
+  return json ? dotted(json.value, 'body') : `${body.length} bytes that are not JSON`
 }

@@ -1,6 +1,6 @@
 // The mail that the service would have sent: invitations with their link, and shared results.
 /** @jsxImportSource preact */
-import { masked } from '../../mask.ts'
+import { dotted } from '../../../../src/redaction/redact.ts'
 import { call } from '../call.ts'
 import { useLoad } from '../load.ts'
 import { href } from '../route.ts'
@@ -77,7 +77,9 @@ function MailCard({ mail }: { readonly mail: Mail }) {
           <Copy text={() => link}>Copy link</Copy>
         </div>
       )}
-      {shared && <pre>{JSON.stringify(isRevealed(of) ? shared : masked(shared), null, 2)}</pre>}
+      {shared && (
+        <pre>{JSON.stringify(isRevealed(of) ? shared : dotted(shared, 'resource'), null, 2)}</pre>
+      )}
     </article>
   )
 }

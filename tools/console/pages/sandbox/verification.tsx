@@ -1,6 +1,6 @@
 // One verification: what it is, what may be done with it now, how it came there, what was told of it.
 /** @jsxImportSource preact */
-import { dots, masked } from '../../mask.ts'
+import { dots, dotted } from '../../../../src/redaction/redact.ts'
 import { call } from '../call.ts'
 import { useLoad } from '../load.ts'
 import { href } from '../route.ts'
@@ -177,7 +177,7 @@ function Steps({ shown: { verification, data } }: { readonly shown: Shown }) {
 
 /** The data of a step: the subject's answers, and the sandbox's own values for the rest. */
 function Given({ of, data: { status: _, completedAt: __, ...rest } }: GivenProps) {
-  const shown = isRevealed(of) ? rest : Object(masked(rest))
+  const shown = isRevealed(of) ? rest : Object(dotted(rest, 'resource'))
   const pairs = Object.entries(shown)
   if (pairs.length === 0) return null
   return (

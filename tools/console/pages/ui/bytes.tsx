@@ -2,7 +2,7 @@
 // nodes and never as markup. Until a person's data is revealed only its shape is shown.
 /** @jsxImportSource preact */
 import { isDeeperText } from '../../../../src/foundation/json.ts'
-import { masked } from '../../mask.ts'
+import { dotted } from '../../../../src/redaction/redact.ts'
 import { fromBase64, textOf } from '../base64.ts'
 import { cut, laidOut, mostShown } from '../laid-out.ts'
 import { duration } from '../time.tsx'
@@ -37,7 +37,7 @@ function readable(text: string): string {
 function shapeOf(bytes: Uint8Array, text: string | undefined): string {
   const json = text === undefined ? undefined : parsed(text)
   if (json === undefined) return `${bytes.length} bytes, masked`
-  return laidOut(masked(json))
+  return laidOut(dotted(json, 'resource'))
 }
 
 /** Deeper JSON is shown as it came. */

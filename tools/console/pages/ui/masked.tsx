@@ -1,7 +1,7 @@
 // A person's data, masked until it is revealed; each reveal is recorded by the server first.
 /** @jsxImportSource preact */
 import { signal } from '@preact/signals'
-import { dots } from '../../mask.ts'
+import { dots } from '../../../../src/redaction/redact.ts'
 import { call } from '../call.ts'
 import { config } from '../config.ts'
 import { attempt } from './toast.tsx'
