@@ -186,9 +186,9 @@ describe('mounted in', () => {
 
 test.each([
   // As one that some hosts cannot write, because it is nested too deeply.
-  ['left what cannot be written', { id: 1n }, 400],
-  ['left nothing', undefined, 403],
-])('behind a parser that %s, no request rejects the listener', async (_, body, status) => {
+  ['left what cannot be written', { id: 1n }],
+  ['left nothing', undefined],
+])('behind a parser that %s, no request rejects the listener', async (_, body) => {
   const { inbox } = await filled()
   const { node } = inboxConsole(inbox, { authorize: () => false })
   const settled: Promise<unknown>[] = []
@@ -200,7 +200,7 @@ test.each([
   closing.push(() => ended(server))
   const url = await listening(server)
   const answer = await fetch(`${url}/api/redrive`, { method: 'POST', body: '{}' })
-  expect(answer.status).toBe(status)
+  expect(answer.status).toBe(403)
   await expect(Promise.all(settled)).resolves.toEqual([undefined])
 })
 
@@ -581,11 +581,11 @@ test('a stranger’s malformed request is answered or dropped, and ends no proce
       socket.write(text, () => hangUp && setTimeout(() => socket.destroy(), 20))
     })
   expect(await send('GET // HTTP/1.1\r\nHost: localhost\r\n\r\n')).toBe('403')
-  expect(await send('OPTIONS * HTTP/1.1\r\nHost: localhost\r\n\r\n')).toBe('403')
+  expect(await send('OPTIONS * HTTP/1.1\r\nHost: localhost\r\n\r\n')).toBe('400')
   expect(await send('GET http://a.test/b HTTP/1.1\r\nHost: localhost\r\n\r\n')).toBe('403')
   expect(await send('GET / HTTP/1.1\r\nHost: [\r\n\r\n')).toBe('400')
   expect(await send('GET / HTTP/1.1\r\nHost: localhost/x?\r\n\r\n')).toBe('400')
-  expect(await send('TRACE / HTTP/1.1\r\nHost: localhost\r\n\r\n')).toBe('400')
+  expect(await send('TRACE / HTTP/1.1\r\nHost: localhost\r\n\r\n')).toBe('404')
   const half = 'POST /api/forget HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{'
   // Nothing of it is read before they are admitted.
   expect(await send(half, true)).toBe('403')
@@ -716,31 +716,6 @@ test('a body that was read and left nowhere is empty', async () => {
     400,
     expect.stringContaining('entity'),
   ])
-})
-
-test('over HTTP/2 a refusal that nobody reads ends after ten seconds', async () => {
-  const { inbox } = await filled()
-  const { node } = inboxConsole(inbox, { authorize: () => false })
-  const { server, session } = await http2Server((request, response) =>
-    node(request as never, response as never),
-  )
-  session.settings({ initialWindowSize: 0 })
-  await once(session, 'localSettings')
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
-  onTestFinished(() => void vi.useRealTimers())
-  const stream = session.request({ ':path': '/' })
-  let isOver = false
-  stream.on('error', () => {})
-  stream.on('close', () => {
-    isOver = true
-  })
-  await once(stream, 'response')
-  vi.advanceTimersByTime(9_000)
-  for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve))
-  expect(isOver).toBe(false)
-  await vi.waitFor(() => expect(isOver).toBe(true), { timeout: 5_000 })
-  session.close()
-  await new Promise<void>((closed) => server.close(() => closed()))
 })
 
 test('the body of an operator has a deadline', async () => {

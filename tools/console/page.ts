@@ -54,14 +54,13 @@ export function pageResponse(config: PageConfig, token: string): Response {
   return new Response(html, { headers: { ...headers, 'cache-control': 'no-store' } })
 }
 
+interface PageRefusal {
+  readonly status: number
+  readonly message: string
+}
+
 /** The page for a person who is not allowed to see the console. */
-export function refusalResponse({
-  status,
-  message,
-}: {
-  status: number
-  message: string
-}): Response {
+export function refusalResponse({ status, message }: PageRefusal): Response {
   const html = `<!doctype html>
 <html lang="en">
 <head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
@@ -72,17 +71,13 @@ export function refusalResponse({
   return new Response(html, { status, headers: { ...headers, 'cache-control': 'no-store' } })
 }
 
-const types = { 'console.js': 'text/javascript', 'console.css': 'text/css' } as const
-
-/** The script or the style sheet, by its name; undefined for any other name. */
-export async function assetResponse(name: string): Promise<Response | undefined> {
-  if (!Object.hasOwn(types, name)) return undefined
+/** The script or the style sheet. */
+export async function assetResponse(name: string): Promise<Response> {
   // Loaded when first asked for: a sandbox in a test never is.
   const { loadAssets } = await import('./assets.ts')
   const { script, style } = await loadAssets()
-  const body = name === 'console.js' ? script : style
-  const type = types[name as keyof typeof types]
-  const headers = { ...safeHeaders, 'content-type': `${type}; charset=utf-8` }
+  const [body, type] = name === 'console.js' ? [script, 'javascript'] : [style, 'css']
+  const headers = { ...safeHeaders, 'content-type': `text/${type}; charset=utf-8` }
   return new Response(body, { headers: { ...headers, 'cache-control': 'no-cache' } })
 }
 
