@@ -228,7 +228,7 @@ function badBody(): ConsoleRefusal {
 function rejection(error: unknown, request: Request): Response {
   const { status, code, message } = refusalOf(error)
   if (request.headers.get('accept')?.includes('text/html')) {
-    return refusalResponse({ status, message })
+    return refusalResponse(message, status)
   }
   return Response.json({ code, message, statusCode: status }, { status })
 }

@@ -24,7 +24,9 @@ export function mountConsole(app: Hono, state: State): void {
   for (const base of [apiPath, controlPath]) {
     for (const path of [base, `${base}/`]) {
       app.get(path, ({ req }, next) =>
-        wantsPage(req.raw) ? Response.redirect(new URL('/#/api', req.url).href, 302) : next(),
+        wantsPage(req.raw)
+          ? Response.redirect(new URL('/#/assumptions', req.url).href, 302)
+          : next(),
       )
     }
   }

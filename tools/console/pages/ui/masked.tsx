@@ -2,8 +2,7 @@
 /** @jsxImportSource preact */
 import { signal } from '@preact/signals'
 import { dots } from '../../../../src/redaction/redact.ts'
-import { call } from '../call.ts'
-import { config } from '../config.ts'
+import { call, config } from '../call.ts'
 import { attempt } from './toast.tsx'
 
 /** The values revealed on this page, until the user leaves it. */
