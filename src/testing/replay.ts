@@ -12,7 +12,6 @@ import { type Scheme, schemes } from '../protocol/scheme.ts'
 import type { SecretInput } from '../signature/secrets.ts'
 import { sign } from '../signature/signature.ts'
 import { type Capture, type ReadCapture, readCapture } from './capture.ts'
-import { addressAt, originHeaders, pathOf, rooted } from './replay-path.ts'
 import { testSecret } from './test-secret.ts'
 
 /** A listener as node:http, Express and Connect take it. */
@@ -291,4 +290,27 @@ function parseReply(body: string): Pick<ReplayResult, 'outcome' | 'code'> {
   } catch {
     return {}
   }
+}
+
+/** Path and query. */
+function pathOf(url = '/'): string {
+  if (!URL.canParse(url)) return rooted(url)
+  const { pathname, search } = new URL(url)
+  return rooted(pathname + search)
+}
+
+/**
+ * Two slashes would name a host, and a capture must not go there. Addresses are read without their
+ * tabs and line breaks, which may stand between the two.
+ */
+const rooted = (path: string) => `/${path.replaceAll(/[\t\n\r]/g, '').replace(/^[/\\]+/, '')}`
+
+/** The address of a path at a host, which stands before it: no path can name another. */
+const addressAt = (host: string, path: string) => new URL(new URL(host).origin + rooted(path)).href
+
+/** The address that a scheme may have signed, as a proxy in front would state it. */
+function originHeaders(url = '') {
+  if (!URL.canParse(url)) return {}
+  const { host, protocol } = new URL(url)
+  return { host, 'x-forwarded-proto': protocol.slice(0, -1) }
 }
