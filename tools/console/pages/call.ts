@@ -43,7 +43,7 @@ export interface CallOptions {
 }
 
 /** A request as it is sent: with the token of this page where it may change something. */
-export async function send(path: string, options: CallOptions = {}): Promise<Response> {
+async function send(path: string, options: CallOptions = {}): Promise<Response> {
   const { method = 'GET', body, headers, signal } = options
   try {
     return await fetch(path, {

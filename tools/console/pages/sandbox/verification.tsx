@@ -107,7 +107,7 @@ interface DetailProps {
   readonly onClose: () => void
 }
 
-export function VerificationDetail({ id, onClose }: DetailProps) {
+function VerificationDetail({ id, onClose }: DetailProps) {
   const { data, problem } = useLoad({
     key: `verification ${id}`,
     ask: (signal) => call<Shown>(`/_console/verifications/${encodeURIComponent(id)}`, { signal }),
