@@ -62,7 +62,7 @@ interface JsonChange {
 }
 
 /** JSON text, part by part. An expression for its strings would need a stack as long as they are. */
-export function changeJson(text: string, { outside, string }: JsonChange): string {
+function changeJson(text: string, { outside, string }: JsonChange): string {
   const parts: string[] = []
   let at = 0
   while (at < text.length) {

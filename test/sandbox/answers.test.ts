@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import { listen } from '../../src/testing/listen.ts'
+import { listen } from '../../src/testing/replay.ts'
 import type { SandboxOptions } from '../../tools/sandbox/options.ts'
 import { minimal } from './conformance-rows.ts'
 import { caller, type Json, openSandbox } from './open-sandbox.ts'

@@ -5,9 +5,9 @@ import { fromBase64 } from '../../src/signature/encoding.ts'
 import { signedDelivery } from '../../src/testing/signed-delivery.ts'
 import { testSecret } from '../../src/testing/test-secret.ts'
 import { verify } from '../../src/verify.ts'
+import { hasToken, tokenOf } from '../console/access.ts'
 import { createActivityLog } from '../console/activity.ts'
 import { assetResponse, pageResponse, safeHeaders } from '../console/page.ts'
-import { bringsToken, tokenCookie, tokenOf } from '../console/token.ts'
 import { createApi } from './api.ts'
 import { jsonBody } from './exchange.ts'
 import { HttpError, methodNotAllowed, notFound } from './http-error.ts'
@@ -24,7 +24,9 @@ export function mountConsole(app: Hono, state: State): void {
   for (const base of [apiPath, controlPath]) {
     for (const path of [base, `${base}/`]) {
       app.get(path, ({ req }, next) =>
-        wantsPage(req.raw) ? Response.redirect(new URL('/#/api', req.url).href, 302) : next(),
+        wantsPage(req.raw)
+          ? Response.redirect(new URL('/#/assumptions', req.url).href, 302)
+          : next(),
       )
     }
   }
@@ -36,16 +38,16 @@ const wantsPage = ({ headers }: Request) => headers.get('accept')?.includes('tex
 /** Only browsers say from which site a request comes; programs need no token. */
 function refuseUntokened({ req: { raw: request } }: Context, next: Next) {
   const isRead = request.method === 'GET' || request.method === 'HEAD'
-  if (isRead || !request.headers.has('sec-fetch-site') || bringsToken(request)) return next()
+  if (isRead || !request.headers.has('sec-fetch-site') || hasToken(request)) return next()
   const message = 'A change from a browser needs the token of a page of the console: load it again'
   throw new HttpError(403, message, { code: 'TOKEN_MISSING' })
 }
 
 function page(request: Request): Response {
-  const { token, fresh } = tokenOf(request)
+  const { token, cookie } = tokenOf(request)
   const config = { door: 'sandbox', title: 'Sandbox', base: consolePath, readOnly: false } as const
   const response = pageResponse(config, token)
-  if (fresh) response.headers.append('set-cookie', tokenCookie(request, token))
+  if (cookie !== undefined) response.headers.append('set-cookie', cookie)
   return response
 }
 
@@ -92,11 +94,7 @@ function createRoutes(state: State): Hono {
     if (typeof body?.what !== 'string') throw new HttpError(400, 'Say what is revealed: { what }')
     return Response.json(await activity.record({ action: 'reveal', what: body.what }))
   })
-  app.get('/:file', async ({ req }) => {
-    const asset = await assetResponse(req.param('file'))
-    if (!asset) throw notFound('File')
-    return asset
-  })
+  app.get('/:file{console\\.(?:js|css)}', ({ req }) => assetResponse(req.param('file')))
   return app
 }
 

@@ -1,15 +1,17 @@
 // The control plane under `/_sandbox`: its routes with what each one does. The router, the checks,
 // the index and the OpenAPI document read this list.
+
 import { type Context, Hono } from 'hono'
 import { defined } from '../../src/foundation/defined.ts'
 import { assembledVerificationSchema, clientSchema } from '../../src/protocol/resources.ts'
+import { maskSecret } from '../../src/redaction/redact.ts'
 import { assumptions } from './assumptions.ts'
 import { deleteClient, updateClient } from './clients.ts'
 import { refuseFromWithin } from './deliveries/attempt.ts'
 import type { Subscription } from './deliveries/subscriptions.ts'
 import { checked, jsonBody, mount, queryOf } from './exchange.ts'
 import { found, HttpError, invalidFields } from './http-error.ts'
-import { magicKeys, mask } from './organizations.ts'
+import { magicKeys } from './organizations.ts'
 import { profile } from './profile.ts'
 import {
   actionsBody,
@@ -182,7 +184,7 @@ function subscriptionRoutes({ deliveries: { subscriptions } }: State) {
 /** A subscription as it is shown after its creation. */
 function shown(subscription: Subscription, reveal?: string): Subscription {
   if (reveal === 'true') return subscription
-  return { ...subscription, secret: mask(subscription.secret) }
+  return { ...subscription, secret: maskSecret(subscription.secret) }
 }
 
 function deliveryRoutes(state: State) {

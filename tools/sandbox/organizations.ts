@@ -1,6 +1,8 @@
 // Who may call, and how often: the seeded organizations with their plans, API keys (section 5) and
 // rate windows (section 8). A key is shown when it is made; afterwards only masked.
+
 import { limits } from '../../src/protocol/resources.ts'
+import { maskSecret } from '../../src/redaction/redact.ts'
 import { profile } from './profile.ts'
 import type { SeededRandom } from './random.ts'
 import type { ApiKey, Organization, Plan, Snapshot } from './schemas/snapshot.ts'
@@ -166,11 +168,6 @@ export class Organizations {
 
   #masked(key: ApiKey): MaskedKey {
     const plan = this.get(key.organizationId)?.plan ?? 'Starter'
-    return { ...key, key: mask(key.key), plan }
+    return { ...key, key: maskSecret(key.key), plan }
   }
-}
-
-/** The ends of a secret: enough to recognize it, too little to use it. */
-export function mask(secret: string): string {
-  return secret.length > 12 ? `${secret.slice(0, 6)}…${secret.slice(-3)}` : `${secret.slice(0, 4)}…`
 }

@@ -1,17 +1,19 @@
 // A sandbox's inside: the service's records, clock, random source, faults and deliveries around one
 // event bus and one data file. A snapshot, a restore and a reset cover all of them. What may happen
 // to a record is decided elsewhere; every change passes through here to be kept, sent and shown.
+
 import type { Fetch } from '../../src/client/attempt.ts'
 import { systemClock } from '../../src/foundation/clock.ts'
 import type { EventName } from '../../src/protocol/names.ts'
 import type { Vendor } from '../../src/protocol/vendor.ts'
+import { maskSecret } from '../../src/redaction/redact.ts'
 import { VirtualClock } from './clock.ts'
 import { DataFile } from './data-file.ts'
 import { Deliveries, details, unmeasured } from './deliveries/deliveries.ts'
 import { EventBus } from './events.ts'
 import { checked } from './exchange.ts'
 import { FaultRules } from './faults.ts'
-import { mask, Organizations, type RateVerdict, seededOrganizations } from './organizations.ts'
+import { Organizations, type RateVerdict, seededOrganizations } from './organizations.ts'
 import { type Mailer, Outbox } from './outbox.ts'
 import { SeededRandom } from './random.ts'
 import {
@@ -137,7 +139,7 @@ export class State {
 
   saveOrganizations(): void {
     const { organizations, keys } = this.organizations.dump()
-    const masked = keys.map((key) => ({ ...key, key: mask(key.key) }))
+    const masked = keys.map((key) => ({ ...key, key: maskSecret(key.key) }))
     this.#changed('organizations', { organizations, keys: masked })
   }
 
@@ -239,5 +241,5 @@ export class State {
 }
 
 function masked({ previous: _, ...subscription }: SubscriptionRow) {
-  return { ...subscription, secret: mask(subscription.secret) }
+  return { ...subscription, secret: maskSecret(subscription.secret) }
 }

@@ -1,5 +1,24 @@
-// JSON and other text for people, in bounds: a sender's body may be long, deep, or both.
+// Bytes and JSON as text for people, in bounds: a sender's body may be long, deep, or both.
 import { isDeeperText } from '../../../src/foundation/json.ts'
+
+export function fromBase64(text: string): Uint8Array {
+  return Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0))
+}
+
+export function toBase64(bytes: Uint8Array): string {
+  let letters = ''
+  for (const byte of bytes) letters += String.fromCharCode(byte)
+  return btoa(letters)
+}
+
+/** The text of bytes, or undefined where they are not UTF-8. */
+export function textOf(bytes: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+  } catch {
+    return undefined
+  }
+}
 
 /** Characters of a text that are shown. */
 export const mostShown = 200_000
