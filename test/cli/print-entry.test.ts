@@ -1,7 +1,8 @@
 // Entries of a file that somebody else wrote: what its columns hold is text from outside.
 import { expect, test } from 'vitest'
 import type { Entry } from '../../src/inbox/entry.ts'
-import { entryDetails, entryLine, paintState } from '../../tools/cli/inbox/print-entry.ts'
+import { entryDetails, entryLine } from '../../tools/cli/commands/inbox/read.ts'
+import { paintState } from '../../tools/cli/inbox/print-entry.ts'
 import { createOutput } from '../../tools/cli/output.ts'
 
 const evil = '\u001b[31m\u0007\n'
@@ -26,7 +27,7 @@ const entry = {
 } satisfies Entry
 
 test('the line of an entry cannot steer the terminal', () => {
-  const line = entryLine(out, entry)
+  const line = entryLine(out, entry, [])
   for (const at of [1, 2, 3, 4, 5]) expect(line).toContain(`${at}${shown}`)
   expect(line).not.toContain(evil)
 })

@@ -2,13 +2,11 @@
 import { Readable } from 'node:stream'
 import { type Command, CommanderError } from 'commander'
 import { WebhookError } from '../../src/index.ts'
-import { commands } from '../../tools/cli/commands.ts'
-import { CliError } from '../../tools/cli/exit-code.ts'
+import { CliError, failureOf } from '../../tools/cli/exit-code.ts'
 import { createOutput } from '../../tools/cli/output.ts'
-import { createProgram } from '../../tools/cli/program.ts'
+import { createProgram, summaries } from '../../tools/cli/program.ts'
 import { refuseSecretArguments } from '../../tools/cli/secrets.ts'
 import type { Session } from '../../tools/cli/session.ts'
-import { failureOf } from '../../tools/cli/usage-error.ts'
 
 /** What a user may paste in the wrong place. */
 export const pasted = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'
@@ -33,8 +31,8 @@ const session: Session = {
 export async function parsesArguments(args: readonly string[]): Promise<void> {
   try {
     refuseSecretArguments(args)
-    const name = commands.find((command) => args.includes(command.name))?.name
-    const program = await createProgram(session, name === undefined ? [] : [name])
+    const name = Object.keys(summaries).find((one) => args.includes(one))
+    const program = await createProgram(session, name ?? '')
     idle(program)
     await program.parseAsync([...args], { from: 'user' })
   } catch (error) {

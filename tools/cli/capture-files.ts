@@ -6,9 +6,9 @@ import { reasonOf } from '../../src/errors.ts'
 import { isWebhookError } from '../../src/index.ts'
 import { type ReadCapture, readCapture } from '../../src/testing/index.ts'
 import { CliError } from './exit-code.ts'
+import { statOf } from './files.ts'
 import { printable } from './output.ts'
 import type { Session } from './session.ts'
-import { statOf } from './stat-of.ts'
 
 /** A capture with the name of its file, as the caller wrote it. */
 export interface NamedCapture extends ReadCapture {
@@ -65,30 +65,23 @@ function readOrSkip(session: Session, full: string): readonly NamedCapture[] {
   }
 }
 
-/** More than any delivery: a larger file is not read. */
-const mostBytes = 256 * 1024 ** 2
-
 /** A pipe without a writer would hold the process for ever, and a device has no end. */
 function textOf(full: string, path: string): string {
-  const found = statOf(full)
-  if (!found?.isFile()) {
+  if (!statOf(full)?.isFile()) {
     const message = `${path} is not a file: pass a file, or - to read stdin`
     throw new CliError('CAPTURE_INVALID', message)
   }
-  if (found.size <= mostBytes) return readFileSync(full, 'utf8')
-  throw new CliError(
-    'CAPTURE_INVALID',
-    `${path} is too large for a capture: it has ${found.size} bytes`,
-  )
+  return readFileSync(full, 'utf8')
 }
 
-function read(file: string, source: string): NamedCapture {
+function read(file: string, text: string): NamedCapture {
+  const source = text.replace(/^\uFEFF/, '')
   if (!hasParts(source)) {
     const message = `${file} is not a capture: it must be JSON with \`headers\` and \`body\``
     throw new CliError('CAPTURE_INVALID', message)
   }
   try {
-    return { ...readCapture(source), file, source: source.replace(/^\uFEFF/, '') }
+    return { ...readCapture(source), file, source }
   } catch (error) {
     if (!isWebhookError(error)) throw error
     throw CliError.from(error, { message: `${file}: ${error.reason}` })
@@ -98,8 +91,8 @@ function read(file: string, source: string): NamedCapture {
 /** Whether a text has the two required fields; readCapture() says what is wrong with them. */
 function hasParts(source: string): boolean {
   try {
-    const json: unknown = JSON.parse(source.replace(/^\uFEFF/, ''))
-    return typeof json === 'object' && json !== null && 'headers' in json && 'body' in json
+    const json = Object(JSON.parse(source))
+    return 'headers' in json && 'body' in json
   } catch {
     return false
   }

@@ -2,13 +2,19 @@
 import { type IncomingMessage, request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import { Chunks } from '../../src/foundation/chunks.ts'
-import { type HeaderPairs, headerPairs } from './header-pairs.ts'
+
+export type RawHeaders = readonly (readonly [name: string, value: string])[]
+
+/** Node's raw headers as pairs in their order and spelling; repeated headers stay repeated. */
+export function headerPairs(raw: readonly string[]): RawHeaders {
+  return raw.flatMap((name, at, all) => (at % 2 === 0 ? [[name, all[at + 1] ?? ''] as const] : []))
+}
 
 /** A delivery to send, and its address. */
 export interface Shipment {
   readonly url: string
   readonly method?: string
-  /** Without those of the connection, which are added. */
+  /** Headers of the connection are added. */
   readonly headers: readonly (readonly [name: string, value: string])[]
   readonly body: Uint8Array
   /** Sends the body in these pieces, without a Content-Length. */
@@ -16,13 +22,13 @@ export interface Shipment {
 }
 
 /** A response, or the reason for its absence. */
-export interface Answer {
+export interface DeliveryAnswer {
   /** 0 without a response. */
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
-  /** The same, unchanged: in their order and spelling, with repeated ones. */
-  readonly rawHeaders: HeaderPairs
-  /** Up to `mostBytes` of it. */
+  /** The headers in their order and spelling, with repeated ones. */
+  readonly rawHeaders: RawHeaders
+  /** Up to `maxBytes` of it. */
   readonly body: Uint8Array
   readonly milliseconds: number
   /** ECONNREFUSED, TIMEOUT and the like. */
@@ -35,17 +41,17 @@ export interface DeliverOptions {
   readonly timeout: number
   readonly signal: AbortSignal
   /** How much of the response body to keep; 64 KiB by default. */
-  readonly mostBytes?: number
+  readonly maxBytes?: number
 }
 
 const transport = /^(content-length|host|connection|transfer-encoding|keep-alive|expect)$/i
 
 /** Sends and waits for the whole response; a network error is an answer with status 0. */
-export function deliver(shipment: Shipment, options: DeliverOptions): Promise<Answer> {
+export function deliver(shipment: Shipment, options: DeliverOptions): Promise<DeliveryAnswer> {
   const started = performance.now()
-  const { mostBytes = 64 * 1024 } = options
-  const { promise, resolve, reject } = Promise.withResolvers<Answer>()
-  const settle = (answer: Partial<Answer>) =>
+  const { maxBytes = 64 * 1024 } = options
+  const { promise, resolve, reject } = Promise.withResolvers<DeliveryAnswer>()
+  const settle = (answer: Partial<DeliveryAnswer>) =>
     resolve({
       status: 0,
       headers: {},
@@ -62,11 +68,11 @@ export function deliver(shipment: Shipment, options: DeliverOptions): Promise<An
     options.timeout * 1000,
   )
   request.on('response', (response) => {
-    const bodyOf = collect(response, mostBytes)
+    const bodyOf = collect(response, maxBytes)
     response.on('error', (error) => settle({ error: codeOf(error) }))
     response.on('end', () => {
       settle({ ...headOf(response), body: bodyOf() })
-      // The response came before the body was read: nobody will read the rest.
+      // The response came before the body was read: the server will not read the rest.
       if (!request.writableFinished) request.destroy()
     })
   })
@@ -120,13 +126,13 @@ export interface AnswerOutcome {
   readonly code?: string
 }
 
-/** As receivers write them: a longer text is the app's own. */
+/** Whether a value is a word as receivers write it; a longer text is the app's own. */
 function isWord(value: unknown): value is string {
   return typeof value === 'string' && /^[\w .-]{1,64}$/.test(value)
 }
 
 /** Reads `outcome` and `code` from a response; both are missing in other bodies. */
-export function outcomeOf({ body }: Pick<Answer, 'body'>): AnswerOutcome {
+export function outcomeOf({ body }: Pick<DeliveryAnswer, 'body'>): AnswerOutcome {
   try {
     const json = JSON.parse(new TextDecoder().decode(body)) as Record<string, unknown> | null
     return {

@@ -1,6 +1,6 @@
-// The likely reason of a response and the next step, for whoever has just sent something.
+// The likely reason of a response, and the next step for the person who has sent the delivery.
 import { errorPage, type OutcomeCode } from '../../src/index.ts'
-import type { Answer, AnswerOutcome } from './deliver.ts'
+import type { AnswerOutcome, DeliveryAnswer } from './deliver.ts'
 
 /** For every code: without a hint of its own, one would get that of its status, which is about others. */
 const byCode: Readonly<Record<OutcomeCode, string>> = {
@@ -59,7 +59,7 @@ const byStatus: Readonly<Record<number, string>> = {
 
 /** The next step after an unsuccessful response; undefined when there is nothing to add. */
 export function hintFor(
-  answer: Pick<Answer, 'status' | 'error'> & AnswerOutcome,
+  answer: Pick<DeliveryAnswer, 'status' | 'error'> & AnswerOutcome,
 ): string | undefined {
   const { status, error, code } = answer
   if (error !== undefined) return byError[error] ?? `no response (${error})`

@@ -1,2 +1,2 @@
 export { type ExitCode, exitCodes } from './exit-code.ts'
-export type { CliRecord, LinesByCommand } from './records/by-command.ts'
+export type { CliRecord, LinesByCommand } from './records.ts'

@@ -1,45 +1,22 @@
 // One run from arguments to exit code: signals, settings, the command, and its outcome.
-import { writeSync } from 'node:fs'
 import { CommanderError } from 'commander'
-import { commands } from './commands.ts'
-import { loadConfig } from './config.ts'
-import { type ExitCode, exitCodes } from './exit-code.ts'
-import { createOutput, type Output, printable, type TextStream } from './output.ts'
+import { type ExitCode, exitCodes, type FailedRun, failureOf } from './exit-code.ts'
+import { createOutput, type Output, printable } from './output.ts'
 import { createProgram, mapOf } from './program.ts'
 import { refuseSecretArguments } from './secrets.ts'
-import type { Ending, Session } from './session.ts'
-import { type FailedRun, failureOf } from './usage-error.ts'
-
-/** Options that are read before the arguments are parsed. */
-interface EarlyOptions {
-  readonly json: boolean
-  readonly color: boolean
-  readonly config: string | undefined
-  readonly operands: readonly string[]
-  /** The run only prints what the program knows about itself. */
-  readonly helpOnly: boolean
-}
+import type { RunEnding, Session } from './session.ts'
+import { loadConfig } from './settings.ts'
 
 /** Runs the command line of this process; sets the exit code and never exits while output is pending. */
 export async function main(): Promise<void> {
+  // A run that waits for what cannot come, such as a promise of the config file, has not succeeded.
+  process.exitCode = exitCodes.failed
   const { env, stdin, stdout, stderr } = process
-  const ending: Ending = { exitCode: exitCodes.ok }
+  const ending: RunEnding = { exitCode: exitCodes.ok }
   const signal = interruption(ending)
-  const args = process.argv.slice(2)
-  const input = { args, env, cwd: process.cwd(), stdin, stdout, stderr, signal, ending }
-  const ended = expectEnd(stderr)
-  process.exitCode = await runIn(input)
-  ended()
-}
-
-/** A run that waits for what cannot come, such as a promise of the config file, has not succeeded. */
-function expectEnd(stderr: TextStream): () => void {
-  const stuck = () => {
-    process.exitCode = exitCodes.failed
-    stderr.write('error: the run ended without a result: check `await` in the config file\n')
-  }
-  process.once('beforeExit', stuck)
-  return () => void process.off('beforeExit', stuck)
+  const [, , ...args] = process.argv
+  const cwd = process.cwd()
+  process.exitCode = await runIn({ args, env, cwd, stdin, stdout, stderr, signal, ending })
 }
 
 /** The parts of a session that come from outside, and the arguments. */
@@ -49,37 +26,29 @@ export type RunInput = Pick<
 > & { readonly args: readonly string[] }
 
 /** Runs a command line to its exit code; touches nothing of the process. @public */
-export async function runIn(input: RunInput): Promise<ExitCode> {
-  const { args, signal, ending } = input
+export async function runIn({ args, ...around }: RunInput): Promise<ExitCode> {
+  const { cwd, env, signal, ending } = around
   const early = readEarly(args)
-  const out = createOutput({ ...input, json: early.json, color: early.color })
+  const out = createOutput({ ...around, json: early.json, color: early.color })
   try {
     refuseSecretArguments(args)
-    await run(await createSession(early, input, out), args, early)
+    // Help must work even when the config file is broken.
+    const config = early.helpOnly
+      ? { values: {} }
+      : await loadConfig(cwd, early.config ?? (env.IDV_CONFIG || undefined))
+    // The only place of the command line that reads the clock.
+    await run({ ...around, out, config, now: () => new Date() }, args, early.operands)
     return signal.aborted ? exitCodes.interrupted : ending.exitCode
   } catch (error) {
     return reportFailure(error, out, { signal, args })
   }
 }
 
-async function createSession(early: EarlyOptions, input: RunInput, out: Output): Promise<Session> {
-  const { args: _, ...around } = input
-  const { cwd, env } = around
-  // Help must work even when the config file is broken.
-  const config = early.helpOnly
-    ? { values: {} }
-    : await loadConfig(cwd, early.config ?? (env.IDV_CONFIG || undefined))
-  // The only place of the command line that reads the clock.
-  return { ...around, out, config, now: () => new Date() }
-}
-
-async function run(session: Session, args: readonly string[], early: EarlyOptions): Promise<void> {
-  const [first, second] = early.operands
+async function run(session: Session, args: readonly string[], [first, second]: readonly string[]) {
+  const isMap = args.includes('--map')
   const name = first === 'help' ? second : first
-  const isKnown = commands.some((command) => command.name === name)
-  const needsAll = name === 'completion' || name === 'config' || args.includes('--map')
-  const program = await createProgram(session, needsAll ? undefined : isKnown ? [name ?? ''] : [])
-  if (args.includes('--map')) {
+  const program = await createProgram(session, isMap ? undefined : (name ?? ''))
+  if (isMap) {
     session.stdout.write(`${JSON.stringify(mapOf(program), null, 2)}\n`)
   } else if (args.length === 0) {
     session.out.say(program.helpInformation().trimEnd())
@@ -95,7 +64,7 @@ function helpLast(args: readonly string[]): string[] {
 }
 
 /** Reads the few options that count before parsing; commander reads them again later. */
-function readEarly(args: readonly string[]): EarlyOptions {
+function readEarly(args: readonly string[]) {
   const end = args.indexOf('--')
   const own = end === -1 ? args : args.slice(0, end)
   const spaced = own.indexOf('--config')
@@ -104,15 +73,16 @@ function readEarly(args: readonly string[]): EarlyOptions {
     json: own.includes('--json'),
     color: !own.includes('--no-color'),
     config: spaced === -1 ? joined : own[spaced + 1],
-    helpOnly: own.some((arg) => /^(-h|--help|-V|--version|--map|help|completion)$/.test(arg)),
+    /** The run only prints what the program knows about itself. */
+    helpOnly: own.some((arg) => /^(-h|--help|-V|--version|--map|help)$/.test(arg)),
     operands: own.filter(
       (arg, at) => !arg.startsWith('-') && !(spaced !== -1 && at === spaced + 1),
     ),
   }
 }
 
-/** Ctrl-C and the like end a run in order, a second one immediately; so does a closed pipe. */
-function interruption(ending: Ending): AbortSignal {
+/** Ctrl-C and the like end a run in order, a second one immediately; so does broken output. */
+function interruption(ending: RunEnding): AbortSignal {
   const controller = new AbortController()
   const stop = () => {
     if (controller.signal.aborted) process.exit(exitCodes.interrupted)
@@ -125,36 +95,19 @@ function interruption(ending: Ending): AbortSignal {
   // A terminal that is closed sends SIGHUP.
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, stop)
   for (const stream of [process.stdout, process.stderr]) {
-    stream.on('error', (error: NodeJS.ErrnoException) => {
-      if (error.code === 'EPIPE') process.exit(process.exitCode ?? exitCodes.failed)
-      // The broken stream cannot carry the message; the other one may work.
-      if (stream === process.stdout) reportBrokenOutput(error)
-      process.exit(exitCodes.failed)
-    })
+    stream.on('error', () => process.exit(exitCodes.failed))
   }
   return controller.signal
-}
-
-/** Usually the disk is full. */
-function reportBrokenOutput({ code, message }: NodeJS.ErrnoException): void {
-  try {
-    writeSync(2, `error: the output cannot be written: ${code ?? message}\n`)
-  } catch {
-    // Only the exit code is left to say it.
-  }
-}
-
-/** Quoted text may hold lines of its own, which a CI server would take for commands. */
-function inOneLine(text: string): string {
-  return printable(text.replaceAll(/\s*[\r\n]\s*/g, ' '))
 }
 
 /** Reports an error on stderr, and under --json on stdout too; returns the exit code. */
 function reportFailure(error: unknown, out: Output, run: FailedRun): ExitCode {
   if (error instanceof CommanderError && error.exitCode === 0) return exitCodes.ok
-  const { code, message, lines = [message], exitCode, page } = failureOf(error, run)
+  const { code, message, lines, exitCode, page } = failureOf(error, run)
   out.record({ type: 'error', code, message, ...(page && { page }) })
-  out.say(`${out.tint('red', 'error:')} ${lines.map(inOneLine).join('\n')}`)
+  // Quoted text may hold lines of its own, which a CI server would take for commands.
+  const shown = lines.map((line) => printable(line.replaceAll(/\s*[\r\n]\s*/g, ' ')))
+  out.say(`${out.tint('red', 'error:')} ${shown.join('\n')}`)
   if (page) out.say(page)
   return exitCode
 }

@@ -1,7 +1,7 @@
 // Where output goes: data to stdout, messages to stderr, one JSON object per line under --json.
 // Color and progress only at a terminal; text from outside cannot control the terminal.
 import { styleText } from 'node:util'
-import type { CliLine } from './records/by-command.ts'
+import type { CliLine } from './records.ts'
 
 /** A stream of the process. */
 export type TextStream = NodeJS.WriteStream
@@ -90,26 +90,30 @@ export function printable(text: string): string {
 export const holdsPassword = (text: string): boolean =>
   /(?:^|[\s;])\w*(?:password|passwd|pwd)\s*=/i.test(text)
 
-/**
- * An address without the user and the passwords in it, also where it does not parse. A password with
- * an unescaped @ or / ends at the last @; a text with a password outside of an address is hidden.
- */
-export function withoutUser(text: string): string {
-  if (holdsPassword(text)) return '***'
-  const url = URL.canParse(text) ? new URL(text) : undefined
-  const hasUser = url !== undefined && url.username + url.password !== ''
-  // Its path may have an @; that of a database has one if its password is not escaped.
-  const isPlain = !hasUser && /^https?:$/.test(url?.protocol ?? '')
-  // Parsing leaves tabs and line breaks out, which would hide what is looked for.
-  const read = hasUser || /[\t\n\r]/.test(text) ? (url?.href ?? text) : text
-  const safe = isPlain ? read : read.replace(/(:\/\/|^\W*postgres(?:ql)?:).*@/is, '$1***@')
-  return safe.replace(passwords, '$1***')
+/** An http address without the user and the secrets in it. */
+export function withoutUser(address: string): string {
+  if (!URL.canParse(address)) return '***'
+  const url = new URL(address)
+  const hasUser = url.username + url.password !== ''
+  const shown = hasUser ? url.href.replace(/\/\/[^@]*@/, '//***@') : address
+  return shown.replace(/([?&][\w-]*(?:password|passwd|pwd|secret|token|key)=)[^&#]*/gi, '$1***')
 }
-
-/** Parameters of an address that are secrets: `?password=`, `sslpassword`, `api_key`. */
-const passwords = /([?&][\w-]*(?:password|passwd|pwd|secret|token|key)=)[^&#]*/gi
 
 /** "1 file", "3 files". */
 export function count(many: number, one: string, more = `${one}s`): string {
   return `${many} ${many === 1 ? one : more}`
+}
+
+/** A duration in its largest unit: "3 days", "40 s". */
+export function spanOf(milliseconds: number): string {
+  const seconds = Math.floor(milliseconds / 1000)
+  if (seconds < 120) return `${seconds} s`
+  if (seconds < 2 * 3600) return `${Math.floor(seconds / 60)} min`
+  if (seconds < 48 * 3600) return `${Math.floor(seconds / 3600)} h`
+  return `${Math.floor(seconds / (24 * 3600))} days`
+}
+
+/** A point in time for people: to the second, in UTC. */
+export function stamp(moment: Date): string {
+  return moment.toISOString().replace(/\.\d+Z$/, 'Z')
 }

@@ -7,7 +7,7 @@ export interface Changes {
   readonly remove: readonly string[]
 }
 
-type Container = Record<string, unknown>
+type JsonContainer = Record<string, unknown>
 
 /**
  * A changed copy; missing objects on the path are created, and a list takes one element at its end.
@@ -31,7 +31,11 @@ export function override(json: unknown, { sets, remove }: Changes): unknown {
   return copy
 }
 
-function walk(root: unknown, path: string, make: boolean): { container?: Container; key: string } {
+function walk(
+  root: unknown,
+  path: string,
+  make: boolean,
+): { container?: JsonContainer; key: string } {
   const keys = path.split('.')
   if (keys.some((key) => key === '' || key === '__proto__'))
     throw refuse(`'${path}' is not a path such as data.status`)
@@ -48,7 +52,7 @@ function walk(root: unknown, path: string, make: boolean): { container?: Contain
   return { container: within(at, key), key }
 
   /** The value with the field; of a list the field is an element, or with `make` its next one. */
-  function within(value: unknown, field: string): Container {
+  function within(value: unknown, field: string): JsonContainer {
     if (!isContainer(value)) throw refuse(`'${path}' leads through a value that has no fields`)
     const elements = Array.isArray(value) ? value.length : undefined
     const isIndex = /^(0|[1-9]\d*)$/.test(field)
@@ -65,7 +69,7 @@ function readValue(text: string): unknown {
   }
 }
 
-function isContainer(value: unknown): value is Container {
+function isContainer(value: unknown): value is JsonContainer {
   return typeof value === 'object' && value !== null
 }
 

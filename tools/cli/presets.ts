@@ -1,7 +1,14 @@
 // The presets of idv-webhooks/vendors on the command line: which of them verify captured deliveries,
 // and their schemes by name.
 import { suggestion } from '../../src/foundation/check.ts'
-import type { Scheme, SchemeDefinition } from '../../src/index.ts'
+import { defined } from '../../src/foundation/defined.ts'
+import {
+  isWebhookError,
+  type Scheme,
+  type SchemeDefinition,
+  schemes,
+  verify,
+} from '../../src/index.ts'
 import {
   readVendorEvent,
   type SenderName,
@@ -11,7 +18,7 @@ import {
   vendors,
 } from '../../src/vendors/index.ts'
 import type { NamedCapture } from './capture-files.ts'
-import { type CaptureTrial, provesBy } from './proves-by.ts'
+import { type NamedSecret, secretsFor } from './secrets.ts'
 
 /** A preset as code names it. */
 export interface Preset {
@@ -43,9 +50,6 @@ function vendorPreset(name: string, options: string, vendor: Vendor): Preset {
   return { name: `vendors.${name}(${options})`, scheme: vendor.scheme, documents, vendor }
 }
 
-/** The schemes of all presets. */
-export const presetSchemes = (): readonly Scheme[] => presets().map(({ scheme }) => scheme)
-
 /** The presets that verify every capture; a vendor's only if every body is one of its events. */
 export async function presetsFor(trial: CaptureTrial): Promise<readonly Preset[]> {
   const found: Preset[] = []
@@ -59,7 +63,7 @@ export async function presetsFor(trial: CaptureTrial): Promise<readonly Preset[]
 async function fits({ scheme, vendor }: Preset, trial: CaptureTrial): Promise<boolean> {
   for (const capture of trial.captures) {
     if (vendor && eventOf(vendor, capture) === undefined) return false
-    if (!(await provesBy(scheme, capture, trial))) return false
+    if (!(await provesBy(scheme, capture.delivery, trial))) return false
   }
   return trial.captures.length > 0
 }
@@ -79,7 +83,7 @@ export function toDefinition({ scheme }: Preset): SchemeDefinition {
   return { ...rest, header: headers ?? header }
 }
 
-/** Why a preset's name stands for no scheme; undefined where nothing is known of it. */
+/** Explains why the name of a preset gives no scheme; undefined for an unknown name. */
 export function presetFault(text: string): string | undefined {
   const name = text.replace(/\(\)$/, '')
   if (name === 'vendors.jumio' || name === 'vendors.ondato') {
@@ -92,4 +96,45 @@ export function presetFault(text: string): string | undefined {
 /** The preset `vendors.<name>` or `senders.<name>`; undefined for any other text. */
 export function presetOf(text: string): Preset | undefined {
   return presets().find(({ name }) => name === text || name === `${text}()`)
+}
+
+/** A capture on which schemes are tried. */
+export interface CaptureTrial {
+  readonly captures: readonly NamedCapture[]
+  readonly secrets: readonly NamedSecret[]
+  /** The address that the sender used, if captures have another. */
+  readonly url?: string | undefined
+}
+
+/** Whether a scheme verifies a capture, at whatever time that was made. */
+export async function provesBy(
+  scheme: Scheme,
+  delivery: NamedCapture['delivery'],
+  { secrets, url }: Pick<CaptureTrial, 'secrets' | 'url'>,
+): Promise<boolean> {
+  const { authenticity } = scheme
+  const timeless =
+    scheme.tolerance === 'none' ? scheme : schemes.define({ ...scheme, tolerance: anyTime })
+  for (const address of urlsOf(url ?? delivery.url)) {
+    for (const one of secrets) {
+      try {
+        const secret = secretsFor(scheme, [one])
+        const given = { ...delivery, ...defined({ url: address }) }
+        if ((await verify(given, { secret, scheme: timeless, authenticity })).ok) return true
+      } catch (error) {
+        // The secret does not fit the key of this scheme.
+        if (!isWebhookError(error)) throw error
+      }
+    }
+  }
+  return false
+}
+
+/** Seconds, some thirty years. Without any tolerance a few templates could be split in two ways. */
+const anyTime = 1e9
+
+/** Behind a tunnel or proxy, https:// of the sender arrives as http://. */
+function urlsOf(url: string | undefined): readonly (string | undefined)[] {
+  if (!url?.startsWith('http://')) return [url]
+  return [url, url.replace('http://', 'https://')]
 }

@@ -1,13 +1,64 @@
 // The command tree: the root with its global options and the commands below it, settings applied.
 // Only the command that was called is loaded; the help lists the others by their summaries.
 import { Command, Help, Option } from 'commander'
-import { commands } from './commands.ts'
-import type { TextStream } from './output.ts'
 import type { Session } from './session.ts'
-import { applySettings, checkKeys, unknownKeys, variableOf } from './settings.ts'
+import { applySettings, checkKeys, hasOtherKeys, variableOf } from './settings.ts'
 
 /** Set by the build. */
 declare const __VERSION__: string
+
+const load = {
+  sandbox: async () => (await import('./commands/sandbox.ts')).sandbox,
+  send: async () => (await import('./commands/send.ts')).send,
+  capture: async () => (await import('./commands/capture.ts')).capture,
+  replay: async () => (await import('./commands/replay.ts')).replay,
+  verify: async () => (await import('./commands/verify.ts')).verify,
+  discover: async () => (await import('./commands/discover.ts')).discover,
+  doctor: async () => (await import('./commands/doctor.ts')).doctor,
+  reconcile: async () => (await import('./commands/reconcile.ts')).reconcile,
+  inbox: async () => (await import('./commands/inbox.ts')).inbox,
+  migrate: async () => (await import('./commands/migrate.ts')).migrate,
+  mcp: async () => (await import('./commands/mcp.ts')).mcp,
+} as const
+
+/** Every command with its line in the help. */
+export const summaries: Readonly<Record<keyof typeof load, string>> = {
+  sandbox: 'run the whole service on this machine',
+  send: 'send a signed event to an address',
+  capture: 'record deliveries as files and forward them',
+  replay: 'send captured deliveries again',
+  verify: 'check whether a capture is signed with your secret',
+  discover: 'find the signature scheme of captured deliveries',
+  doctor: 'test a running receiver and explain what is wrong',
+  reconcile: 'find missed events and put them into the inbox',
+  inbox: 'list, retry and erase the entries of an inbox',
+  migrate: 'migrate from the legacy event names to the current ones',
+  mcp: 'serve an inbox to coding agents (MCP), read only',
+}
+
+/** Creates the command tree; `wanted` is the command to load, undefined loads all. */
+export async function createProgram(
+  session: Session,
+  wanted: string | undefined,
+): Promise<Command> {
+  const { config } = session
+  const root = await treeOf(session, wanted)
+  applySettings(root, session)
+  // A misspelt key is an error of every command; all are loaded only to check a doubtful one.
+  checkKeys(config, hasOtherKeys(config, root) ? await treeOf(session, undefined) : root)
+  return root
+}
+
+async function treeOf(session: Session, wanted: string | undefined): Promise<Command> {
+  const root = rootCommand(session)
+  for (const name of Object.keys(load) as (keyof typeof load)[]) {
+    const isLoaded = wanted === undefined || name === wanted
+    const command = isLoaded ? (await load[name]())(session) : new Command(name)
+    root.addCommand(command.summary(summaries[name]))
+    adopt(command, root)
+  }
+  return root
+}
 
 const ending = [
   'Data goes to stdout, messages go to stderr. --json prints one JSON object per line.',
@@ -16,31 +67,8 @@ const ending = [
   'Exit codes: 0 ok, 1 failed or differences found, 2 usage, 130 interrupted.',
 ]
 
-/** Creates the command tree; `wanted` are the commands to load, undefined loads all. */
-export async function createProgram(
-  session: Session,
-  wanted: readonly string[] | undefined,
-): Promise<Command> {
-  const root = await treeOf(session, wanted)
-  applySettings(root, session)
-  // A misspelt key is an error of every command; all are loaded only to check a doubtful one.
-  const inDoubt = wanted !== undefined && unknownKeys(session.config, root).length > 0
-  checkKeys(session.config, inDoubt ? await treeOf(session, undefined) : root)
-  return root
-}
-
-async function treeOf(session: Session, wanted: readonly string[] | undefined): Promise<Command> {
-  const root = rootCommand(session)
-  for (const { name, summary, load } of commands) {
-    const isLoaded = wanted === undefined || wanted.includes(name)
-    const command = isLoaded ? (await load())(session) : new Command(name).summary(summary)
-    root.addCommand(command)
-    adopt(command, root)
-  }
-  return root
-}
-
 function rootCommand({ out, stdout }: Session): Command {
+  const wrapped = (text: string) => new Help().boxWrap(text, stdout.columns ?? 80)
   return new Command('idv-webhooks')
     .description(
       'Webhooks of an identity verification service: send, record, verify, debug, migrate.',
@@ -61,15 +89,10 @@ function rootCommand({ out, stdout }: Session): Command {
       outputError: () => {},
     })
     .exitOverride()
-    .addHelpText('after', () => ending.map((one) => `\n${wrapped(one, stdout)}`).join(''))
+    .addHelpText('after', () => ending.map((one) => `\n${wrapped(one)}`).join(''))
 }
 
-/** Wraps a paragraph to the width of the terminal. */
-function wrapped(paragraph: string, { columns = 80 }: TextStream): string {
-  return new Help().boxWrap(paragraph, columns)
-}
-
-/** Without the variable: the help of the root explains the rule for all of them. */
+/** Omits the variable: the help of the root explains the rule for all of them. */
 function optionDescription(option: Option): string {
   const shown = new Option(option.flags, option.description)
   if (option.argChoices) shown.choices([...option.argChoices])
@@ -83,22 +106,8 @@ function adopt(command: Command, parent: Command): void {
   for (const sub of command.commands) adopt(sub, command)
 }
 
-/** A command as data, for programs. */
-export interface CommandMap {
-  readonly name: string
-  readonly summary: string
-  readonly arguments: readonly { readonly name: string; readonly required: boolean }[]
-  readonly options: readonly {
-    readonly flags: string
-    readonly description: string
-    readonly variable?: string
-    readonly choices?: readonly string[]
-  }[]
-  readonly commands: readonly CommandMap[]
-}
-
-/** Describes a command and its subcommands. */
-export function mapOf(command: Command): CommandMap {
+/** Describes a command and its subcommands as data, for programs. */
+export function mapOf(command: Command): object {
   return {
     name: command.name(),
     summary: command.summary() || command.description(),
@@ -106,15 +115,12 @@ export function mapOf(command: Command): CommandMap {
       name: one.name(),
       required: one.required,
     })),
-    options: command.options.map((one) => {
-      const variable = variableOf(command, one)
-      return {
-        flags: one.flags,
-        description: one.description,
-        ...(variable !== undefined && { variable }),
-        ...(one.argChoices && { choices: one.argChoices }),
-      }
-    }),
+    options: command.options.map((one) => ({
+      flags: one.flags,
+      description: one.description,
+      variable: variableOf(command, one),
+      choices: one.argChoices,
+    })),
     commands: command.commands.map(mapOf),
   }
 }

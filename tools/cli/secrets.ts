@@ -104,74 +104,50 @@ export async function needSecrets(
   )
 }
 
-async function fromFile(session: Session, file: string): Promise<readonly NamedSecret[]> {
-  const { cwd, stdin } = session
+async function fromFile({ cwd, stdin }: Session, file: string): Promise<readonly NamedSecret[]> {
+  const [origin, where] = file === '-' ? ['stdin', 'stdin'] : ['file', file]
+  const fail = (why: string, code = 'SECRET_MISSING') => new CliError(code, why)
   let content: string
   try {
     content = file === '-' ? await text(stdin) : readFileSync(resolve(cwd, file), 'utf8')
   } catch (error) {
     // Its value is not repeated: a secret may have been passed instead of a path.
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unreadable'
-    throw new CliError(
-      'SECRET_MISSING',
-      `${optionOf(session, file)} must be the path of a file that can be read (${code}), not the secret itself`,
+    const sources = 'check --secret-file, IDV_SECRET_FILE, or `secretFile` of the config file'
+    throw fail(
+      `the secret file cannot be read (${code}): pass its path, not the secret; ${sources}`,
     )
   }
   const trimmed = content.trim()
-  const [origin, where] = file === '-' ? ['stdin', 'stdin'] : ['file', file]
-  if (trimmed === '') throw new CliError('SECRET_MISSING', `--secret-file: ${where} is empty`)
+  if (trimmed === '') throw fail(`--secret-file: ${where} is empty`)
   if (/[\0\uFFFD]/.test(trimmed)) {
-    throw new CliError(
-      'SECRET_MISSING',
+    throw fail(
       `--secret-file: ${where} is not text in UTF-8: save it as UTF-8 (> of Windows PowerShell 5 writes UTF-16)`,
     )
   }
-  if (/^([[{]|"[^\r\n]*"$)/.test(trimmed)) return named(parsed(trimmed), origin)
-  const value = ofEnvFile(trimmed, where)
-  if (value !== undefined) return named(value, origin)
-  const lines = trimmed.split(/\r?\n/).filter((line) => line.trim() !== '')
-  return named(
-    lines.map((line) => line.trim()),
-    origin,
-  )
-}
-
-/** Where the name of the file comes from. */
-function optionOf({ env, config: { file, values } }: Session, name: string): string {
-  if (env.IDV_SECRET_FILE === name) return 'IDV_SECRET_FILE'
-  const sections = [values, ...Object.values(values)] as ({ secretFile?: unknown } | null)[]
-  const isInFile = sections.some((section) => section?.secretFile === name)
-  return isInFile ? `secretFile of ${file}` : '--secret-file'
-}
-
-/** The secret of an env file (.env.local, .dev.vars); undefined for a file of bare secrets. */
-function ofEnvFile(content: string, where: string): string | undefined {
-  const value = parseEnv(content).WEBHOOK_SECRET
-  if (value) return value
-  if (value === undefined && !isEnvFile(content)) return undefined
-  const fault = value === undefined ? 'variables but no WEBHOOK_SECRET' : 'an empty WEBHOOK_SECRET'
-  throw new CliError(
-    'SECRET_MISSING',
+  if (/^([[{]|"[^\r\n]*"$)/.test(trimmed)) {
+    try {
+      return named(JSON.parse(trimmed), origin)
+    } catch (error) {
+      if (!(error instanceof SyntaxError)) throw error
+      throw fail('--secret-file starts like JSON but is not JSON', 'SECRET_INVALID')
+    }
+  }
+  const variable = parseEnv(trimmed).WEBHOOK_SECRET
+  if (variable) return named(variable, origin)
+  const lines = trimmed.split(/\r?\n/).flatMap((line) => line.trim() || [])
+  if (variable === undefined && !isEnvFile(lines)) return named(lines, origin)
+  const fault = variable === '' ? 'an empty WEBHOOK_SECRET' : 'variables but no WEBHOOK_SECRET'
+  throw fail(
     `--secret-file: ${where} has ${fault}: write the secret as WEBHOOK_SECRET=… (also one with = in it), or pass a file with one secret per line`,
   )
 }
 
-/** Whether all lines are variables; where = stands at their ends alone, it is the padding of base64. */
-function isEnvFile(content: string): boolean {
-  const unquoted = content.replaceAll(/=[ \t]*(["'`]).*?\1/gs, '=quoted')
-  const lines = unquoted.split(/\r?\n/).filter((line) => !/^\s*(#|$)/.test(line))
-  const isPadded = lines.every((line) => /^[^=]*={1,2}\s*$/.test(line))
-  return !isPadded && lines.every((line) => variable.test(line))
-}
-
-const variable = /^\s*(export\s+)?[A-Z_]\w*\s*=/i
-
-function parsed(json: string): unknown {
-  try {
-    return JSON.parse(json)
-  } catch {
-    throw new CliError('SECRET_INVALID', '--secret-file starts like JSON but is not JSON')
-  }
+/** Whether all lines are variables; = only at their ends is the padding of base64. */
+function isEnvFile(lines: readonly string[]): boolean {
+  const set = lines.filter((line) => !line.startsWith('#'))
+  const isPadded = set.every((line) => /^[^=]*={1,2}$/.test(line))
+  return !isPadded && set.every((line) => /^(export\s+)?[A-Z_]\w*\s*=/i.test(line))
 }
 
 /** Gives every secret an id: its own, or its origin. */

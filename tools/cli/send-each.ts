@@ -1,7 +1,7 @@
 // Sends many deliveries, in order or concurrently, and reports each response: what send and replay
 // share.
 import { sleep } from '../../src/foundation/abortable.ts'
-import { type Answer, deliver, outcomeOf, type Shipment } from './deliver.ts'
+import { type DeliveryAnswer, deliver, outcomeOf, type Shipment } from './deliver.ts'
 import { type ExitCode, exitCodes } from './exit-code.ts'
 import { hintFor } from './hints.ts'
 import { count, printable } from './output.ts'
@@ -87,7 +87,7 @@ interface Noted {
   readonly index: number
   readonly sending: Sending
   readonly shipment: Omit<Shipment, 'url'>
-  readonly answer: Answer
+  readonly answer: DeliveryAnswer
   readonly tally: Tally
 }
 

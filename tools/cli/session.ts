@@ -1,12 +1,15 @@
-// The session of a command, and how a command is declared: its texts, examples and function.
-import { Command, InvalidArgumentError } from 'commander'
+// The session of a command, how a command is declared, and how a person confirms what cannot be
+// undone.
+import { once } from 'node:events'
+import { createInterface } from 'node:readline/promises'
+import { Command } from 'commander'
 import type { Clock } from '../../src/index.ts'
-import type { Config } from './config.ts'
 import { CliError, type ExitCode, exitCodes } from './exit-code.ts'
 import type { Output, TextStream } from './output.ts'
+import type { Config } from './settings.ts'
 
 /** How the run ends. */
-export interface Ending {
+export interface RunEnding {
   /** Set by the command. */
   exitCode: ExitCode
   /** Ctrl-C waits for the change in progress; a second one does not. */
@@ -27,30 +30,26 @@ export interface Session {
   readonly signal: AbortSignal
   readonly now: Clock
   readonly config: Config
-  readonly ending: Ending
+  readonly ending: RunEnding
 }
-
-/** The export of a command's file. */
-export type CommandFactory = (session: Session) => Command
 
 /** The texts of a command. */
 export interface Declaration {
-  readonly summary: string
+  /** Its line in the list of commands; a top-level command has it in the table of program.ts. */
+  readonly summary?: string
   /** Paragraphs of its help; the summary by default. */
   readonly details?: readonly string[]
   readonly examples: readonly string[]
 }
 
 /** Creates a command whose help shows examples. */
-export function declare(name: string, { summary, details, examples }: Declaration): Command {
-  const command = new Command(name)
-    .summary(summary)
-    .description(details?.join('\n\n') ?? `${summary}.`)
-  if (examples.length === 0) return command
-  return command.addHelpText(
-    'after',
-    `\nExamples:\n${examples.map((example) => `  $ ${example}`).join('\n')}`,
-  )
+export function declare(
+  name: string,
+  { summary = '', details = [`${summary}.`], examples }: Declaration,
+): Command {
+  const list = examples.map((example) => `  $ ${example}`).join('\n')
+  const command = new Command(name).summary(summary).description(details.join('\n\n'))
+  return command.addHelpText('after', `\nExamples:\n${list}`)
 }
 
 /** Connects a command to the function that runs it. */
@@ -74,35 +73,34 @@ function refuseTwoInputs(options: Readonly<Record<string, unknown>>, args: reado
   throw new CliError('USAGE', 'stdin (-) can be read only once: pass a file')
 }
 
-/** The longest time that a timer waits: 24.8 days. Beyond it a timer fires immediately. */
-export const mostSeconds = 2_147_483
-
-/** Reads an option that is a number. */
-export function numberFrom(least: number, most = Number.MAX_SAFE_INTEGER) {
-  return (text: string): number => {
-    const value = Number(text)
-    if (text.trim() !== '' && value >= least && value <= most) return value
-    throw new InvalidArgumentError(
-      most === Number.MAX_SAFE_INTEGER
-        ? `Pass a number, ${least} or more.`
-        : `Pass a number from ${least} to ${most}.`,
-    )
+/**
+ * Continues only when confirmed; `warning` says what happens.
+ *
+ * @throws CliError `CONSENT_MISSING`
+ */
+export async function needConsent(
+  session: Session,
+  { yes }: { readonly yes?: boolean },
+  warning: string,
+): Promise<void> {
+  const { stdin, stderr, out } = session
+  if (yes) return
+  if (!stdin.isTTY || !stderr.isTTY || out.json) {
+    throw new CliError('CONSENT_MISSING', `${warning}: pass --yes to confirm`)
+  }
+  const reply = await ask(session, `${warning}. Type yes to continue: `)
+  if (reply.trim().toLowerCase() !== 'yes') {
+    throw new CliError('CONSENT_MISSING', 'aborted: not confirmed')
   }
 }
 
-/** Reads an option that is a whole number. */
-export function wholeFrom(least: number, most = Number.MAX_SAFE_INTEGER) {
-  const read = numberFrom(least, most)
-  return (text: string): number => {
-    const value = read(text)
-    if (Number.isInteger(value)) return value
-    throw new InvalidArgumentError('Pass a whole number.')
+/** Asks without terminal mode, so that Ctrl-C stays a signal; the end of the input is a refusal. */
+async function ask({ stdin, stderr, signal }: Session, question: string): Promise<string> {
+  const line = createInterface({ input: stdin, output: stderr, terminal: false })
+  const ended = once(line, 'close').then(() => '')
+  try {
+    return await Promise.race([line.question(question, { signal }), ended])
+  } finally {
+    line.close()
   }
-}
-
-/** Reads an option that is an http(s) address. */
-export function addressFrom(text: string): string {
-  const url = URL.canParse(text) ? new URL(text) : undefined
-  if (url && /^https?:$/.test(url.protocol)) return url.href
-  throw new InvalidArgumentError('Pass an address such as http://localhost:3000/webhooks.')
 }

@@ -178,7 +178,7 @@ async function furnish(cwd: string, app: string): Promise<void> {
     ],
   })
   write('src/handlers.ts', "receiver.on('request.approved', greet)\n")
-  write('idv-webhooks.config.json', { timeout: 10, send: { concurrency: 2 } })
+  write('idv-webhooks.config.json', { timeout: 10 })
   await inboxAt(join(cwd, 'inbox.db'))
   await inboxAt(join(cwd, 'missed.db'))
   await inboxAt(join(cwd, 'app.db'), true)

@@ -184,20 +184,6 @@ test('ends with its stdin and at a signal, and refuses a secret on stdin', async
   })
 })
 
-test('a message that is too long ends the server, and the error says so', async () => {
-  const { child, ended } = start(['mcp'])
-  child.stdin?.on('error', () => {})
-  child.stdin?.write('{"jsonrpc":"2.0","id":1,"method":"ping"}\n')
-  await new Promise((resolve) => child.stdout?.once('data', resolve))
-  // The client keeps the pipe open and waits for the answer.
-  child.stdin?.write(`{"jsonrpc":"2.0","id":2,"method":"${'a'.repeat(11 * 1024 * 1024)}"}\n`)
-  const { code, stderr } = await ended
-  expect(stderr).toBe(
-    'error: the client sent a message of more than 10 MiB: the server has ended, start it again\n',
-  )
-  expect(code).toBe(1)
-})
-
 test('a pipe that nobody writes into, and a device without an end, hold up neither server nor command', async () => {
   const { cwd } = await project()
   mkdirSync(join(cwd, 'mixed'))

@@ -57,7 +57,7 @@ test('a body that is nested too deeply to be spelled anew is searched as it is',
   const isThere = Object.fromEntries(
     otherVariants.map((one, at) => [one, spelled[at] !== undefined]),
   )
-  expect(isThere).toMatchObject({ 'with-newline': true, spaced: false, sorted: false })
+  expect(isThere).toMatchObject({ 'with-newline': true, indented: false })
 })
 
 test('what is found verifies the next delivery of the sender', async () => {
@@ -178,10 +178,8 @@ describe('the signed body may be spelled otherwise', () => {
   const body = '{ "event": "client.created",  "data": { "b": [1, 2], "a": null } }'
   test.each([
     ['minified', '{"event":"client.created","data":{"b":[1,2],"a":null}}'],
-    ['sorted', '{"data":{"a":null,"b":[1,2]},"event":"client.created"}'],
     ['with-newline', `${body}\n`],
     ['spaced', '{"event": "client.created", "data": {"b": [1, 2], "a": null}}'],
-    ['minified-with-newline', '{"event":"client.created","data":{"b":[1,2],"a":null}}\n'],
   ])('%s', async (variant, signedBody) => {
     const capture = await captured(sender(), { body, signedBody })
     expect(await search([capture], 'a secret of words')).toMatchObject({
@@ -269,8 +267,7 @@ test('the address that a tunnel hides can be given', async () => {
 
 test.each([
   ['a\n', 'a'],
-  ['a\r\n\n\r\n', 'a'],
-  ['\n\n', ''],
+  ['a\r\n', 'a'],
   ['a\r', undefined],
   ['a\n b', undefined],
 ])('the variant of %j without line breaks at its end is %j', (body, expected) => {

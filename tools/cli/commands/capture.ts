@@ -2,17 +2,19 @@
 import { once } from 'node:events'
 import { accessSync, constants, mkdirSync } from 'node:fs'
 import { relative, resolve } from 'node:path'
+import { reasonOf } from '../../../src/errors.ts'
 import { defined } from '../../../src/foundation/defined.ts'
 import { schemes, verify } from '../../../src/index.ts'
 import { eventNames, legacyNames } from '../../../src/protocol/index.ts'
 import { capture as toCapture } from '../../../src/testing/index.ts'
-import { needConsent } from '../consent.ts'
-import { type Answer, outcomeOf } from '../deliver.ts'
+import { type DeliveryAnswer, outcomeOf } from '../deliver.ts'
 import { CliError, exitCodes } from '../exit-code.ts'
+import { writeNew } from '../files.ts'
 import { hintFor } from '../hints.ts'
+import { addressFrom, timeoutOption, wholeFrom } from '../option-values.ts'
 import { count, printable } from '../output.ts'
-import { type Arrival, startRecorder } from '../recorder.ts'
-import { chosenScheme, type SchemeChoice, schemeOption } from '../scheme-option.ts'
+import { type RecordedRequest, startRecorder } from '../recorder.ts'
+import { chosenScheme, type SchemeChoice, schemeOption } from '../schemes.ts'
 import {
   findSecrets,
   type NamedSecret,
@@ -20,18 +22,9 @@ import {
   secretFileOption,
   secretsFor,
 } from '../secrets.ts'
-import {
-  act,
-  addressFrom,
-  declare,
-  mostSeconds,
-  numberFrom,
-  type Session,
-  wholeFrom,
-} from '../session.ts'
-import { writeNew } from '../write-file.ts'
+import { act, declare, needConsent, type Session } from '../session.ts'
 
-interface CaptureOptions extends SecretOptions, SchemeChoice {
+interface CaptureCommandOptions extends SecretOptions, SchemeChoice {
   readonly port: number
   readonly host: string
   readonly to?: string
@@ -48,7 +41,6 @@ const rawWarning = '--raw saves names, addresses and documents of real people in
 
 export const capture = (session: Session) =>
   declare('capture', {
-    summary: 'record deliveries as files and forward them',
     details: [
       'Listens, saves every delivery as a file, and forwards it unchanged to your app. Personal data is masked in the file, and the masked bytes are signed again with the public test secret. A delivery that does not verify with your secret is not signed again: its file says so. --raw saves the exact bytes, which discover needs, and asks for confirmation (--yes).',
       'With --to, a bare host (http://localhost:3000) gets each delivery at the path that the sender called; an address with a path gets all of them there. The query is kept either way, and the response of the app is returned unchanged. Exits 1 if a delivery could not be saved.',
@@ -67,17 +59,12 @@ export const capture = (session: Session) =>
     .option('--count <n>', 'stop after this many deliveries', wholeFrom(1))
     .option('--status <status>', 'response status without --to', wholeFrom(200, 599), 200)
     .option('--max-bytes <n>', 'maximum size of a body', wholeFrom(1), 10 * 1024 * 1024)
-    .option(
-      '--timeout <seconds>',
-      'how long to wait for the app',
-      numberFrom(0.001, mostSeconds),
-      30,
-    )
+    .addOption(timeoutOption('how long to wait for the app', 30))
     .addOption(secretFileOption())
     .addOption(schemeOption())
-    .action(act<CaptureOptions>(session, (options) => run(session, options)))
+    .action(act<CaptureCommandOptions>(session, (options) => run(session, options)))
 
-async function run(session: Session, options: CaptureOptions) {
+async function run(session: Session, options: CaptureCommandOptions) {
   const { out, signal } = session
   if (options.raw) await needConsent(session, options, rawWarning)
   const secrets = await findSecrets(session, options)
@@ -93,10 +80,10 @@ async function run(session: Session, options: CaptureOptions) {
     signal,
     onError: lose,
     onRefused: (reason) => out.say(`a request was refused: ${reason}`),
-    async onArrival(arrival, answer) {
+    async onRequest(request, answer) {
       tally.arrived += 1
       try {
-        await keep(session, { options, secrets, number: tally.arrived }, { arrival, answer })
+        await keep(session, request, { options, secrets, number: tally.arrived, answer })
       } catch (error) {
         lose(error)
         return false
@@ -142,86 +129,55 @@ function reportLoss({ out, signal }: Session, error: unknown): void {
   out.say(`${out.tint('red', 'error:')} ${printable(message)}`)
 }
 
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
-}
-
 interface Keeping {
-  readonly options: CaptureOptions
+  readonly options: CaptureCommandOptions
   readonly secrets: readonly NamedSecret[]
   readonly number: number
+  readonly answer: DeliveryAnswer | undefined
 }
 
 async function keep(
   session: Session,
-  { options, secrets, number }: Keeping,
-  { arrival, answer }: { readonly arrival: Arrival; readonly answer: Answer | undefined },
+  request: RecordedRequest,
+  { options, secrets, number, answer }: Keeping,
 ): Promise<void> {
   const { out, cwd } = session
   const receivedAt = session.now()
-  const delivery = { ...arrival, receivedAt }
+  const delivery = { ...request, receivedAt }
+  const { method, body } = request
   const scheme = chosenScheme(session, options) ?? schemes.service()
-  const proof =
-    secrets.length === 0
-      ? undefined
-      : await verify(delivery, {
-          secret: secretsFor(scheme, secrets),
-          scheme,
-          now: () => receivedAt,
-        })
-  const { method } = arrival
+  const checked = { secret: secretsFor(scheme, secrets), scheme, now: () => receivedAt }
+  const proof = secrets.length === 0 ? undefined : await verify(delivery, checked)
   const made = await toCapture(delivery, defined({ scheme, method, redact: !options.raw, proof }))
-  const event = nameOf(arrival.body)
+  const event = nameOf(body)
   const time = receivedAt.toISOString().replaceAll(/[-:]|\.\d+/g, '')
+  const name = (at: number) => `${time}-${String(at).padStart(3, '0')}-${event ?? 'unknown'}.json`
   const path = writeNew({
     content: `${JSON.stringify(made, null, 2)}\n`,
-    pathOf: (count) => {
-      const name = `${time}-${String(count).padStart(3, '0')}-${event ?? 'unknown'}.json`
-      return resolve(cwd, options.dir, name)
-    },
+    pathOf: (at) => resolve(cwd, options.dir, name(at)),
     number,
     mode: 0o600,
   })
   const file = relative(cwd, path)
+  const bytes = body.length
   const verified = proof && { verified: proof.ok, ...(!proof.ok && { code: proof.code }) }
-  out.record({
-    type: 'capture',
-    file,
-    method,
-    bytes: arrival.body.length,
-    event,
-    ...verified,
-    ...(answer && { answer: { status: answer.status, ...outcomeOf(answer) } }),
-  })
-  out.data(describe(session, { arrival, file, event, answer, verified }))
-  const hint = answer && answer.status >= 200 && answer.status < 300 ? undefined : answer
-  const text = hint && hintFor({ ...hint, ...outcomeOf(hint) })
-  if (text) out.say(out.tint('yellow', `  ${text}`))
-}
-
-interface KeptDelivery {
-  readonly arrival: Arrival
-  readonly file: string
-  readonly event: string | undefined
-  readonly answer: Answer | undefined
-  readonly verified: { readonly verified: boolean; readonly code?: string } | undefined
-}
-
-function describe(
-  { out }: Session,
-  { arrival, file, event, answer, verified }: KeptDelivery,
-): string {
-  const good = answer && answer.status >= 200 && answer.status < 300
-  const status = answer && (answer.status === 0 ? (answer.error ?? '---') : String(answer.status))
-  const signature = verified && (verified.verified ? 'signed' : (verified.code ?? ''))
-  return [
-    printable(`${arrival.method} ${pathOf(arrival.url)}`),
+  const outcome = answer && { status: answer.status, ...outcomeOf(answer) }
+  const answered = outcome && { answer: outcome }
+  out.record({ type: 'capture', file, method, bytes, event, ...verified, ...answered })
+  const isGood = answer !== undefined && answer.status >= 200 && answer.status < 300
+  const status = answer && String(answer.status || (answer.error ?? '---'))
+  const signature = proof && (proof.ok ? 'signed' : proof.code)
+  const columns = [
+    printable(`${method} ${pathOf(request.url)}`),
     event ?? 'unknown',
-    `${arrival.body.length} bytes`,
-    ...(signature ? [out.paint(verified.verified ? 'green' : 'red', signature)] : []),
-    ...(status ? [out.paint(good ? 'green' : 'red', printable(status))] : []),
+    `${bytes} bytes`,
+    ...(signature ? [out.paint(proof.ok ? 'green' : 'red', signature)] : []),
+    ...(status ? [out.paint(isGood ? 'green' : 'red', printable(status))] : []),
     file,
-  ].join('  ')
+  ]
+  out.data(columns.join('  '))
+  const hint = answer && !isGood ? hintFor({ ...answer, ...outcome }) : undefined
+  if (hint) out.say(out.tint('yellow', `  ${hint}`))
 }
 
 /** The path of an address; senders may send an invalid Host header. */

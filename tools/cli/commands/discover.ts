@@ -4,12 +4,11 @@ import { type NamedCapture, readCaptures } from '../capture-files.ts'
 import { inWords, presetToCode, toCode } from '../discover/paste.ts'
 import { type Fit, type SearchResult, searchScheme } from '../discover/search.ts'
 import { type ExitCode, exitCodes } from '../exit-code.ts'
+import { addressFrom, repeated } from '../option-values.ts'
 import { count, type Output, printable } from '../output.ts'
 import { eventOf, type Preset, presetsFor, toDefinition } from '../presets.ts'
-import type { DiscoveredCommon } from '../records/proving.ts'
-import { repeated } from '../repeated.ts'
 import { needSecrets, type SecretOptions, secretFileOption } from '../secrets.ts'
-import { act, addressFrom, declare, type Session } from '../session.ts'
+import { act, declare, type Session } from '../session.ts'
 
 interface DiscoverOptions extends SecretOptions {
   readonly url?: string
@@ -19,7 +18,6 @@ interface DiscoverOptions extends SecretOptions {
 
 export const discover = (session: Session) =>
   declare('discover', {
-    summary: 'find the signature scheme of captured deliveries',
     details: [
       'Searches for the one scheme that verifies every capture with your secret: the header and its format, the encoding, the key, and what is signed. Prints it as code to paste. Use unchanged captures (capture --raw), two or more of different events.',
       'If a preset of idv-webhooks/vendors verifies every capture, it prints that instead: a vendor whose events these are, or a sender with this scheme. --header and --template search without presets.',
@@ -60,27 +58,19 @@ export async function discoverScheme(
     return exitCodes.failed
   }
   const secrets = await needSecrets(session, options)
-  const searched = { captures: exact, redacted }
-  const isFree = options.header === undefined && options.template === undefined
-  const fitting = isFree ? await presetsFor({ captures: exact, secrets, url: options.url }) : []
-  if (fitting[0] && (fitting.length === 1 || fitting[0].vendor)) {
-    reportPreset(session, searched, fitting)
-    return exitCodes.ok
-  }
+  const { url, header, template } = options
+  const isFree = header === undefined && template === undefined
+  const presets = isFree ? await presetsFor({ captures: exact, secrets, url }) : []
+  const [preset] = presets
+  const searched: Searched = { captures: exact, redacted, presets }
+  if (preset && (presets.length === 1 || preset.vendor)) return reportPreset(out, searched, preset)
   const found = await searchScheme({
-    captures: exact,
-    secrets,
-    url: options.url,
-    templates: options.template ?? [],
-    header: options.header,
-    signal,
+    ...{ captures: exact, secrets, url, header, signal },
+    templates: template ?? [],
     onProgress: (tried) => out.progress(`${tried} schemes tried`),
   })
-  if (found.result !== 'found' && fitting.length > 0) {
-    reportPreset(session, searched, fitting)
-    return exitCodes.ok
-  }
-  report(session, { ...searched, presets: fitting }, found)
+  if (found.result !== 'found' && preset) return reportPreset(out, searched, preset)
+  report(out, searched, found)
   return found.result === 'found' ? exitCodes.ok : exitCodes.failed
 }
 
@@ -93,95 +83,75 @@ function redactedWarning(many: number): string {
 interface Searched {
   readonly captures: readonly NamedCapture[]
   readonly redacted: number
-  /** Presets that share the scheme. */
-  readonly presets?: readonly Preset[]
+  /** Presets that verify the captures. */
+  readonly presets: readonly Preset[]
 }
 
-const namesOf = (presets: readonly Preset[]) => presets.map(({ name }) => name)
+function commonOf({ captures, redacted, presets }: Searched) {
+  const common = { type: 'discovered' as const, captures: captures.length, redacted }
+  return { common, names: presets.map(({ name }) => name) }
+}
 
-function reportPreset(
-  { out }: Session,
-  { captures, redacted }: Searched,
-  presets: readonly Preset[],
-): void {
-  const [preset] = presets
-  if (!preset) return
+function reportPreset(out: Output, searched: Searched, preset: Preset): ExitCode {
+  const { common, names } = commonOf(searched)
   const { name, vendor, documents } = preset
   const code = presetToCode(preset)
-  const common = { type: 'discovered' as const, captures: captures.length, redacted }
-  const found = { scheme: toDefinition(preset), body: 'exact', code, presets: namesOf(presets) }
+  const found = { scheme: toDefinition(preset), body: 'exact', code, presets: names }
   out.record({ ...common, result: 'found', ...found })
   out.data(code)
-  out.say(`${out.tint('green', 'found')} ${printable(namesOf(presets).join(', '))}`)
-  for (const capture of vendor ? captures : []) {
+  out.say(`${out.tint('green', 'found')} ${printable(names.join(', '))}`)
+  for (const capture of vendor ? searched.captures : []) {
     const event = vendor && eventOf(vendor, capture)
-    const read = `${capture.file}: ${event?.receivedName} reads as ${event?.name}`
-    out.say(printable(read))
+    out.say(printable(`${capture.file}: ${event?.receivedName} reads as ${event?.name}`))
   }
   const made = vendor ? 'its events were' : 'it was'
   out.say(
     `${name} was read from ${documents[0]}; ${made} tried on deliveries made from documents: your captures prove the scheme`,
   )
+  return exitCodes.ok
 }
 
-function report(
-  { out }: Session,
-  { captures, redacted, presets = [] }: Searched,
-  found: SearchResult,
-): void {
-  const searched = { type: 'discovered' as const, captures: captures.length, redacted }
+function report(out: Output, searched: Searched, found: SearchResult): void {
+  const { common } = commonOf(searched)
   const { result } = found
-  switch (result) {
-    case 'found':
-      reportFound(out, searched, { captures, found, presets: namesOf(presets) })
-      return
-    case 'ambiguous': {
-      const fits = found.fits.map(({ scheme, body }) => ({ scheme, body }))
-      out.record({ ...searched, result, fits, ...(found.headers && { headers: found.headers }) })
-      out.data('ambiguous')
-      for (const { scheme } of fits) out.data(`  ${printable(describe(scheme))}`)
-      out.say(
-        found.headers
-          ? `each of these headers is a signature of its own: choose one with --header ${printable(found.headers[0] ?? '')}`
-          : `${fits.length} schemes fit equally well: capture one more, of another event and at another time`,
-      )
-      return
-    }
-    case 'no-signature':
-      out.record({ ...searched, result, files: found.files })
-      out.data('no signature present')
-      for (const file of found.files) out.data(`  ${printable(file)}`)
-      out.say('no header of these captures could be a signature')
-      return
-    case 'no-match':
-      out.record({ ...searched, result })
-      out.data('no scheme fits')
-      out.say(
-        'no HMAC scheme of this package verifies these captures: check the secret, capture before any proxy, or pass what is signed with --template',
-      )
+  if (result === 'found') reportFound(out, searched, found)
+  else if (result === 'ambiguous') {
+    const { fits, headers } = found
+    out.record({ ...common, result, fits, ...(headers && { headers }) })
+    out.data('ambiguous')
+    for (const { scheme } of fits) out.data(`  ${printable(describe(scheme))}`)
+    out.say(
+      headers
+        ? `each of these headers is a signature of its own: choose one with --header ${printable(headers[0] ?? '')}`
+        : `${fits.length} schemes fit equally well: capture one more, of another event and at another time`,
+    )
+  } else if (result === 'no-signature') {
+    out.record({ ...common, result, files: found.files })
+    out.data('no signature present')
+    for (const file of found.files) out.data(`  ${printable(file)}`)
+    out.say('no header of these captures could be a signature')
+  } else {
+    out.record({ ...common, result })
+    out.data('no scheme fits')
+    out.say(
+      'no HMAC scheme of this package verifies these captures: check the secret, capture before any proxy, or pass what is signed with --template',
+    )
   }
 }
 
-interface FoundScheme {
-  readonly captures: readonly NamedCapture[]
-  readonly found: Extract<SearchResult, { result: 'found' }>
-  readonly presets: readonly string[]
-}
+type FoundScheme = Extract<SearchResult, { result: 'found' }>
 
-function reportFound(
-  out: Output,
-  searched: DiscoveredCommon,
-  { captures, found, presets }: FoundScheme,
-): void {
+function reportFound(out: Output, searched: Searched, found: FoundScheme): void {
+  const { common, names } = commonOf(searched)
   const { scheme, body } = found.fit
   const guess = found.idIsGuess ? { idIsGuess: true as const, next: 'capture one more' } : {}
   const code = toCode(found.fit)
-  const shared = presets.length > 0 && { presets }
-  out.record({ ...searched, result: 'found', scheme, body, code, ...guess, ...shared })
+  const shared = names.length > 0 && { presets: names }
+  out.record({ ...common, result: 'found', scheme, body, code, ...guess, ...shared })
   out.data(code)
   out.say(`${out.tint('green', 'found')} ${printable(inWords(scheme))}`)
-  if (presets.length > 0) out.say(`presets with this scheme: ${presets.join(', ')}`)
-  for (const line of remarks(captures, found)) out.say(line)
+  if (names.length > 0) out.say(`presets with this scheme: ${names.join(', ')}`)
+  for (const line of remarks(searched.captures.length, found)) out.say(line)
 }
 
 function describe(scheme: Fit['scheme']): string {
@@ -192,26 +162,20 @@ function describe(scheme: Fit['scheme']): string {
   return [inWords(scheme), ...sources].join(', ')
 }
 
-function remarks(
-  captures: readonly NamedCapture[],
-  { fit: { scheme, body }, weaker, idIsGuess }: Extract<SearchResult, { result: 'found' }>,
-): readonly string[] {
-  const one = captures.length === 1
+function remarks(captures: number, { fit, weaker, idIsGuess }: FoundScheme): readonly string[] {
+  const { scheme, body } = fit
   const plain = scheme.header === 'x-service-signature' && scheme.signed === '{body}'
   const isDefault = plain && scheme.key === 'utf8' && scheme.algorithm === 'sha256'
-  return [
-    ...(isDefault && body === 'exact'
-      ? ['this is the default scheme: you can leave the option out']
-      : []),
-    ...(body === 'exact'
-      ? []
-      : ['the signed bytes differ from those that arrived: see the comment']),
-    ...(weaker.length > 0 ? ['the sender also sends weaker signatures, which are not needed'] : []),
-    ...(idIsGuess
-      ? [
-          `${scheme.id?.header} is only a guess for the id: capture another event before you use it (an id that never changes would make every event a duplicate)`,
-        ]
-      : []),
-    ...(one && !idIsGuess ? ['one capture verifies; a second one would confirm the scheme'] : []),
+  const id = scheme.id?.header
+  const all: readonly (readonly [applies: boolean, remark: string])[] = [
+    [isDefault && body === 'exact', 'this is the default scheme: you can leave the option out'],
+    [body !== 'exact', 'the signed bytes differ from those that arrived: see the comment'],
+    [weaker.length > 0, 'the sender also sends weaker signatures, which are not needed'],
+    [
+      idIsGuess,
+      `${id} is only a guess for the id: capture another event before you use it (an id that never changes would make every event a duplicate)`,
+    ],
+    [captures === 1 && !idIsGuess, 'one capture verifies; a second one would confirm the scheme'],
   ]
+  return all.flatMap(([applies, remark]) => (applies ? [remark] : []))
 }

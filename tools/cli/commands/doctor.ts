@@ -1,22 +1,22 @@
 // doctor: tests a running receiver through its whole stack, and names what alters the bytes.
 import { defined } from '../../../src/foundation/defined.ts'
-import { readCaptures } from '../capture-files.ts'
-import { type Answer, deliver } from '../deliver.ts'
-import { adviceFor } from '../doctor/advice.ts'
+import { type DeliveryAnswer, deliver } from '../deliver.ts'
+import { adviceFor, frameworkOf } from '../doctor/advice.ts'
 import { findCauses } from '../doctor/cause.ts'
-import { checkCaptures } from '../doctor/check-captures.ts'
-import { type Examined, examine, type Target } from '../doctor/examine.ts'
-import { frameworkOf } from '../doctor/framework.ts'
-import { checkInbox } from '../doctor/inbox-checks.ts'
-import { type Check, checkClock, checkNode, checkSecret } from '../doctor/local-checks.ts'
-import { type Probe, probeEvent, serviceFrame, vendorFrame } from '../doctor/probes.ts'
+import {
+  checkClock,
+  checkInbox,
+  checkNode,
+  checkSecret,
+  type DoctorCheck,
+} from '../doctor/checks.ts'
+import { type Examined, examine, type ProbeTarget } from '../doctor/examine.ts'
+import { serviceFrame, vendorFrame } from '../doctor/probes.ts'
 import { CliError, type ExitCode, exitCodes } from '../exit-code.ts'
-import { extraHeaders } from '../header-option.ts'
-import { findInbox } from '../inbox/find-inbox.ts'
-import { type InboxChoice, inboxOption } from '../inbox/inbox-option.ts'
-import { count, printable, withoutUser } from '../output.ts'
-import { repeated } from '../repeated.ts'
-import { chosenSender, type SchemeChoice, schemeOption } from '../scheme-option.ts'
+import { findInbox, type InboxChoice, inboxOption } from '../inbox/find-inbox.ts'
+import { addressFrom, repeated, timeoutOption } from '../option-values.ts'
+import { printable, withoutUser } from '../output.ts'
+import { chosenSender, extraHeaders, type SchemeChoice, schemeOption } from '../schemes.ts'
 import {
   findSecrets,
   needSecrets,
@@ -24,24 +24,21 @@ import {
   secretFileOption,
   secretsFor,
 } from '../secrets.ts'
-import { act, addressFrom, declare, mostSeconds, numberFrom, type Session } from '../session.ts'
+import { act, declare, type Session } from '../session.ts'
 
 interface DoctorOptions extends SecretOptions, SchemeChoice, InboxChoice {
   readonly to?: string
   readonly timeout: number
   readonly leaveNothing?: boolean
-  readonly capture?: readonly string[]
   readonly header?: readonly string[]
 }
 
 export const doctor = (session: Session) =>
   declare('doctor', {
-    summary: 'test a running receiver and explain what is wrong',
     details: [
       'Sends signed deliveries with awkward bodies, and ones that must be refused, through your real stack, and reports which guarantees hold. If bytes are altered, it proves the cause by signing what the alteration would make of them, and prints the fix for your framework. The event is named idv-webhooks.doctor: a receiver of this package verifies it, answers `ignored`, runs no handler and keeps nothing.',
       'It also checks Node, the secrets, the clocks and, with --inbox, the inbox: whether its file is whole, the promises of its store, who can read it, whether a worker keeps up. It lists what it did not check. Exits 0 if everything that can be proved holds, 1 if a guarantee does not hold, 2 if there is nothing to check.',
-      'With --capture it names the preset of idv-webhooks/vendors, or the scheme, that verifies deliveries which your sender really made.',
-      'An app that keeps what it does not know gets one genuine delivery, the same in every run, so that one entry remains. --leave-nothing sends only what must be refused, so the exact bytes are not checked.',
+      'An app that keeps what it does not know keeps the genuine probes. --leave-nothing sends only what must be refused, so the exact bytes are not checked.',
     ],
     examples: [
       'idv-webhooks doctor --to http://localhost:3000/webhooks',
@@ -51,23 +48,13 @@ export const doctor = (session: Session) =>
     ],
   })
     .option('--to <url>', 'address of the running receiver', addressFrom)
-    .option(
-      '--timeout <seconds>',
-      'how long to wait for a response',
-      numberFrom(0.001, mostSeconds),
-      15,
-    )
+    .addOption(timeoutOption('how long to wait for a response', 15))
     .option(
       '--header <name: value>',
       'add a header to every probe, signed if the scheme signs it; repeatable',
       repeated,
     )
     .option('--leave-nothing', 'send only probes that an inbox does not keep')
-    .option(
-      '--capture <path>',
-      'a capture of the sender, or a folder of them; repeatable',
-      repeated,
-    )
     .addOption(inboxOption())
     .addOption(secretFileOption())
     .addOption(schemeOption())
@@ -75,96 +62,72 @@ export const doctor = (session: Session) =>
 
 /** Checks what there is to check, and reports it. */
 export async function runDoctor(session: Session, options: DoctorOptions): Promise<ExitCode> {
-  const { to, timeout } = options
+  const { to, timeout, leaveNothing = false } = options
   const { scheme, vendor } = chosenSender(session, options)
   const reach = to && { url: to, extra: extraHeaders(options.header, scheme) }
-  const isOpen = to === undefined && options.capture === undefined
-  const secret = await (isOpen ? findSecrets : needSecrets)(session, options)
+  const secret = await (reach ? needSecrets : findSecrets)(session, options)
   const checks = [
     checkNode(process.versions.node),
     ...(await Promise.all(secret.map((one) => checkSecret(one, scheme)))),
   ]
-  const unfit = checks.some(isFailed)
-  const captures = await readCaptures(session, options.capture ?? [])
-  const captured = captures.length > 0 ? [await checkCaptures(captures, secret, scheme)] : []
   const found = await findInbox(session, { ...options, isChecked: true })
   const inbox = found ? await checkInbox(session, found) : []
-  for (const check of [...checks, ...captured, ...inbox]) printCheck(session, check)
-  const broken = unfit || [...captured, ...inbox].some(isFailed)
-  reportUnchecked(session, {
-    secret: secret.length > 0,
-    to: to !== undefined,
-    inbox: Boolean(found),
-  })
-  if (secret.length === 0 && to === undefined && !found) {
+  for (const check of [...checks, ...inbox]) printCheck(session, check)
+  if (secret.length === 0) {
+    reportUnchecked(session, 'secret', 'the secret: set WEBHOOK_SECRET, or pass --secret-file')
+  }
+  if (!reach) {
+    reportUnchecked(session, 'to', 'the receiver: pass --to to probe it while it runs')
+  }
+  if (!found) reportUnchecked(session, 'inbox', 'the inbox: pass --inbox, or set IDV_INBOX')
+  if (secret.length === 0 && !reach && !found) {
     throw new CliError('USAGE', 'nothing to check: pass --to, --inbox or a secret')
   }
-  if (!reach || unfit) return broken ? exitCodes.failed : exitCodes.ok
-  const { leaveNothing = false } = options
-  const kept = new Set<Probe>()
-  try {
-    const frame = vendor ? vendorFrame(vendor) : serviceFrame
-    const keys = secretsFor(scheme, secret)
-    const target = { ...reach, timeout, scheme, frame, secret: keys, leaveNothing, kept }
-    const probed = await probe(session, target)
-    return broken ? exitCodes.failed : probed
-  } finally {
-    reportKept(session, kept.size)
-  }
+  const isUnfit = checks.some(isFailed)
+  const isBroken = isUnfit || inbox.some(isFailed)
+  if (!reach || isUnfit) return isBroken ? exitCodes.failed : exitCodes.ok
+  const frame = vendor ? vendorFrame(vendor) : serviceFrame
+  const keys = secretsFor(scheme, secret)
+  const target = { ...reach, timeout, scheme, frame, secret: keys, leaveNothing }
+  const probed = await probe(session, target)
+  return isBroken ? exitCodes.failed : probed
 }
 
-function reportKept({ out }: Session, entries: number): void {
-  if (entries === 0) return
-  out.record({ type: 'left', event: probeEvent, entries })
-  out.say(`left in the inbox: ${count(entries, 'entry', 'entries')} of the event ${probeEvent}`)
+type Unchecked = 'secret' | 'to' | 'inbox' | 'exact bytes' | 'clock'
+
+/** Prints a limit of a clean result. */
+function reportUnchecked({ out }: Session, name: Unchecked, what: string): void {
+  out.record({ type: 'unchecked', name })
+  out.say(`not checked: ${what}`)
 }
 
-const unchecked = [
-  ['secret', 'the secret: set WEBHOOK_SECRET, or pass --secret-file'],
-  ['to', 'the receiver: pass --to to probe it while it runs'],
-  ['inbox', 'the inbox: pass --inbox, or set IDV_INBOX'],
-] as const
+const isFailed = ({ state }: DoctorCheck) => state === 'failed'
 
-/** Prints the limits of a clean result. */
-function reportUnchecked(
-  { out }: Session,
-  checked: Readonly<Record<'secret' | 'to' | 'inbox', boolean>>,
-): void {
-  for (const [name, words] of unchecked) {
-    if (checked[name]) continue
-    out.record({ type: 'unchecked', name })
-    out.say(`not checked: ${words}`)
-  }
-}
-
-const isFailed = ({ state }: Check) => state === 'failed'
-
-async function probe(session: Session, target: Target) {
-  const { out } = session
+async function probe(session: Session, target: ProbeTarget): Promise<ExitCode> {
+  const { out, signal } = session
+  const { url, extra, timeout, scheme } = target
   const nowhere = await deliver(
     {
-      url: new URL('/idv-webhooks-doctor', target.url).href,
+      url: new URL('/idv-webhooks-doctor', url).href,
       method: 'GET',
-      headers: target.extra.all,
+      headers: extra.all,
       body: new Uint8Array(),
     },
-    { timeout: target.timeout, signal: session.signal },
+    { timeout, signal },
   )
-  const reachable = nowhere.error === undefined
-  const clock = checkClock(nowhere.headers.date, session.now(), target.scheme)
-  if (reachable && clock) printCheck(session, clock)
-  const examined = reachable ? await examine(session, target, [nowhere]) : [unreachable(nowhere)]
+  const isReachable = nowhere.error === undefined
+  const clock = checkClock(nowhere.headers.date, session.now(), scheme)
+  if (isReachable && clock) printCheck(session, clock)
+  const examined = isReachable ? await examine(session, target, nowhere) : [unreachable(nowhere)]
   const framework = frameworkOf([...examined.map(({ answer }) => answer), nowhere])
-  if (framework !== 'unknown')
-    out.say(`${framework} responds at ${printable(withoutUser(target.url))}`)
+  if (framework !== 'unknown') out.say(`${framework} responds at ${printable(withoutUser(url))}`)
   for (const one of examined) printProbe(session, one)
-  if (reachable && !clock) {
-    out.record({ type: 'unchecked', name: 'clock' })
-    out.say('not checked: the clock of the app, which sends no Date header')
+  if (isReachable && !clock) {
+    reportUnchecked(session, 'clock', 'the clock of the app, which sends no Date header')
   }
   if (target.leaveNothing) {
-    out.record({ type: 'unchecked', name: 'exact bytes' })
-    out.say('not checked: what is accepted, and the exact bytes (--leave-nothing)')
+    const what = 'what is accepted, and the exact bytes (--leave-nothing)'
+    reportUnchecked(session, 'exact bytes', what)
   }
   const causes = await findCauses(session, target, examined)
   for (const cause of causes) {
@@ -184,7 +147,7 @@ async function probe(session: Session, target: Target) {
 }
 
 /** The first request got no response, so the probes would fail the same way. */
-function unreachable(answer: Answer): Examined {
+function unreachable(answer: DeliveryAnswer): Examined {
   const probe = {
     name: 'a genuine delivery',
     guarantee: 'takes',
@@ -196,7 +159,7 @@ function unreachable(answer: Answer): Examined {
   return { probe, answer, outcome: {}, result: 'fails' }
 }
 
-function printCheck({ out }: Session, { name, state, message }: Check): void {
+function printCheck({ out }: Session, { name, state, message }: DoctorCheck): void {
   out.record({ type: 'check', name, state, message })
   const color = { ok: 'green', warning: 'yellow', failed: 'red' } as const
   out.data(`${out.paint(color[state], state.padEnd(7))} ${printable(name)}: ${printable(message)}`)

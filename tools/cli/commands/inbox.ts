@@ -1,19 +1,15 @@
 // inbox: operates on the entries of an inbox, beside the application that owns it.
-import { declare, type Session } from '../session.ts'
-import { inboxDismiss, inboxRedrive, inboxReplay } from './inbox/actions.ts'
-import { inboxForget } from './inbox/forget.ts'
-import { inboxList } from './inbox/list.ts'
+import { exitCodes } from '../exit-code.ts'
+import { act, declare, type Session } from '../session.ts'
+import { inboxForget, inboxPurge } from './inbox/erase.ts'
 import { inboxMove } from './inbox/move.ts'
-import { inboxPurge } from './inbox/purge.ts'
-import { inboxSchema } from './inbox/schema.ts'
-import { inboxShow } from './inbox/show.ts'
-import { inboxStats } from './inbox/stats.ts'
+import { inboxList, inboxShow, inboxStats } from './inbox/read.ts'
+import { inboxDismiss, inboxRedrive, inboxReplay } from './inbox/run-again.ts'
 
 export const inbox = (session: Session) =>
   declare('inbox', {
-    summary: 'list, retry, erase and move the entries of an inbox',
     details: [
-      'Works beside the application: on a SQLite file, on a Postgres database (with the `pg` or `postgres` of this project), or on `inbox` or `store` of the config file. An address with a password comes from the environment: IDV_INBOX, or env:NAME. The key of an encrypted inbox is IDV_INBOX_KEY (new,old during rotation) or `encryption` in the config file. Payloads are masked.',
+      'Works beside the application: on a SQLite file, on a Postgres database (with the `pg` or `postgres` of this project), or on `inbox` of the config file. An address with a password comes from the environment: IDV_INBOX, or env:NAME. The key of an encrypted inbox is IDV_INBOX_KEY (new,old during rotation). Payloads are masked.',
     ],
     examples: [
       'idv-webhooks inbox stats --inbox inbox.db',
@@ -31,3 +27,27 @@ export const inbox = (session: Session) =>
     .addCommand(inboxPurge(session))
     .addCommand(inboxMove(session))
     .addCommand(inboxSchema(session))
+
+/** For applications that may not create the tables of their inbox themselves. */
+interface SchemaOptions {
+  readonly schema: string
+}
+
+const inboxSchema = (session: Session) =>
+  declare('schema', {
+    summary: 'print the SQL that creates an inbox in Postgres',
+    details: [
+      'For teams whose application may not create tables: run the SQL as the owner of the database, and open the store with `migrate: false`. The user of the application then needs `usage` on the schema, and `select, insert, update, delete` on its tables.',
+    ],
+    examples: ['idv-webhooks inbox schema | psql "$DATABASE_URL"'],
+  })
+    .option('--schema <name>', 'the schema that holds the inbox', 'idv_inbox')
+    .action(act<SchemaOptions>(session, (options) => print(session, options)))
+
+async function print({ out }: Session, { schema }: SchemaOptions) {
+  const { postgresSchema } = await import('../../../src/inbox/stores/postgres/postgres.ts')
+  const sql = postgresSchema({ schema })
+  out.record({ type: 'schema', sql })
+  out.data(sql.trimEnd())
+  return exitCodes.ok
+}

@@ -1,15 +1,15 @@
 // mcp: a server of the Model Context Protocol on stdin and stdout, for coding agents. It only reads:
 // its tools find, show and check; none of them changes an inbox or shows a payload.
 import { CliError, exitCodes } from '../exit-code.ts'
-import { inboxOption } from '../inbox/inbox-option.ts'
-import type { McpOptions } from '../mcp/tool.ts'
-import { schemeOption } from '../scheme-option.ts'
+import { inboxOption } from '../inbox/find-inbox.ts'
+import type { McpOptions } from '../mcp/tools.ts'
+import { addressFrom } from '../option-values.ts'
+import { schemeOption } from '../schemes.ts'
 import { secretFileOption } from '../secrets.ts'
-import { act, addressFrom, declare, type Session } from '../session.ts'
+import { act, declare, type Session } from '../session.ts'
 
 export const mcp = (session: Session) =>
   declare('mcp', {
-    summary: 'serve an inbox to coding agents (MCP), read only',
     details: [
       'A server of the Model Context Protocol on stdin and stdout; a client such as an editor starts it. Its tools are inbox_find, inbox_show, inbox_stats, verify, discover and doctor. They change nothing, and payloads are always masked.',
       'The inbox, the secret and the scheme are chosen here, not by the agent. doctor tests the address of --to, and addresses of this machine.',

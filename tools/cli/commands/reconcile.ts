@@ -1,25 +1,25 @@
 // reconcile: finds missed events through the service's API and puts them into the inbox.
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import {
   type ApiClient,
   createClient,
   type ReconcileReport,
   reconcile as reconcileInbox,
+  type Watermark,
+  type WatermarkStore,
 } from '../../../src/client/index.ts'
 import type { EntryFilter } from '../../../src/inbox/index.ts'
 import { createReceiver, type Observation } from '../../../src/index.ts'
 import { CliError, exitCodes } from '../exit-code.ts'
-import { type FoundInbox, withInbox } from '../inbox/find-inbox.ts'
-import { inboxOption } from '../inbox/inbox-option.ts'
+import { writeWhole } from '../files.ts'
+import { type FoundInbox, inboxOption, withInbox } from '../inbox/find-inbox.ts'
 import { fromVariable, isPostgresUrl } from '../inbox/postgres-inbox.ts'
-import { momentFrom } from '../moment.ts'
+import { addressFrom, momentFrom, someText, wholeFrom } from '../option-values.ts'
 import { count, printable } from '../output.ts'
-import { act, addressFrom, declare, type Session, wholeFrom } from '../session.ts'
-import { someText } from '../some-text.ts'
-import { watermarkFile } from '../watermark-file.ts'
+import { act, declare, type Session } from '../session.ts'
 
-interface ReconcileOptions {
+interface ReconcileCommandOptions {
   readonly baseUrl?: string
   readonly inbox?: string
   readonly since?: Date
@@ -30,12 +30,10 @@ interface ReconcileOptions {
   readonly tenant?: string | false
   readonly newTenant?: boolean
   readonly dryRun?: boolean
-  readonly createInbox?: boolean
 }
 
 export const reconcile = (session: Session) =>
   declare('reconcile', {
-    summary: 'find missed events and put them into the inbox',
     details: [
       'Reads verifications and clients from the API (key: IDV_API_KEY), derives the events that must have happened, and puts those that are missing into the inbox, where the application’s worker handles them. A late delivery is then a duplicate, and a second run finds nothing.',
       'A SQLite inbox has one owner: stop the application for the run, or use createReconciler() inside it. --dry-run works beside the application. The config file may provide `inbox` and `client` from createInbox() and createClient().',
@@ -61,12 +59,11 @@ export const reconcile = (session: Session) =>
     .option('--no-tenant', 'records of no tenant, in an inbox that has tenants')
     .option('--new-tenant', 'the inbox has no entry of the tenant yet')
     .option('--dry-run', 'count what is missing without changing anything')
-    .option('--create-inbox', 'create the inbox if the file does not exist')
-    .action(act<ReconcileOptions>(session, (options) => run(session, options)))
+    .action(act<ReconcileCommandOptions>(session, (options) => run(session, options)))
 
-async function run(session: Session, options: ReconcileOptions) {
+async function run(session: Session, options: ReconcileCommandOptions) {
   const client = clientOf(session, options)
-  checkInboxFile(session, options)
+  needInboxFile(session, options)
   return withInbox(session, { ...options, mode: options.dryRun ? 'operator' : 'owner' }, (found) =>
     reconcileWith(session, options, { client, ...found }),
   )
@@ -74,7 +71,7 @@ async function run(session: Session, options: ReconcileOptions) {
 
 async function reconcileWith(
   session: Session,
-  options: ReconcileOptions,
+  options: ReconcileCommandOptions,
   { client, inbox }: FoundInbox & { readonly client: ApiClient },
 ) {
   const { since, until, watermark, tenant, dryRun = false } = options
@@ -110,8 +107,30 @@ async function reconcileWith(
   return report.complete ? exitCodes.ok : exitCodes.failed
 }
 
-/** Of a tenant that is misspelt everything is missing. */
-async function checkTenant(inbox: FoundInbox['inbox'], { tenant, newTenant }: ReconcileOptions) {
+/** Keeps the watermark in a file. */
+function watermarkFile({ cwd }: Session, file: string): WatermarkStore {
+  const path = resolve(cwd, file)
+  return {
+    read() {
+      if (!existsSync(path)) return undefined
+      try {
+        return JSON.parse(readFileSync(path, 'utf8')) as Watermark
+      } catch {
+        const message = `${file} is not a watermark: delete it and pass --since`
+        throw new CliError('WATERMARK_INVALID', message)
+      }
+    },
+    write(watermark) {
+      writeWhole(path, `${JSON.stringify(watermark, null, 2)}\n`)
+    },
+  }
+}
+
+/** If the tenant is misspelt, everything of it seems to be missing. */
+async function checkTenant(
+  inbox: FoundInbox['inbox'],
+  { tenant, newTenant }: ReconcileCommandOptions,
+) {
   if (typeof tenant !== 'string' || newTenant) return
   const has = async (query: EntryFilter) =>
     (await inbox.find({ ...query, limit: 1 })).entries.length > 0
@@ -122,20 +141,18 @@ async function checkTenant(inbox: FoundInbox['inbox'], { tenant, newTenant }: Re
   )
 }
 
-/** In a new file everything is missing, so a typo in its name would add everything there. */
-function checkInboxFile(session: Session, { inbox, createInbox, dryRun }: ReconcileOptions): void {
+/** Requires the file: everything is missing from a new one, so a typo would add everything there. */
+function needInboxFile(session: Session, { inbox }: ReconcileCommandOptions): void {
   const { config, cwd } = session
   const given = inbox ?? config.values.inbox
   if (typeof given !== 'string') return
   const file = fromVariable(session, given)
   if (isPostgresUrl(file) || existsSync(resolve(cwd, file))) return
-  const missing = `the inbox ${file} does not exist: check the path`
-  if (dryRun) throw new CliError('INBOX_MISSING', `${missing} (a dry run creates none)`)
-  if (createInbox) return
-  throw new CliError('INBOX_MISSING', `${missing}, or pass --create-inbox`)
+  const fix = 'check the path, or start the application once, which creates it'
+  throw new CliError('INBOX_MISSING', `the inbox ${file} does not exist: ${fix}`)
 }
 
-function clientOf({ config, env }: Session, { baseUrl, rate }: ReconcileOptions): ApiClient {
+function clientOf({ config, env }: Session, { baseUrl, rate }: ReconcileCommandOptions): ApiClient {
   const given = config.values.client as Partial<ApiClient> | undefined
   if (given?.verifications && given.clients && baseUrl === undefined) return given as ApiClient
   if (baseUrl === undefined)

@@ -1,11 +1,17 @@
 // replay: sends captures to an address again, unchanged or with a new signature.
 import { type Scheme, sign } from '../../../src/index.ts'
 import { type NamedCapture, readCaptures } from '../capture-files.ts'
-import { needSignature, schemeOf } from '../capture-scheme.ts'
 import { CliError, exitCodes } from '../exit-code.ts'
-import { missingOf } from '../header-option.ts'
+import { addressFrom, numberFrom, timeoutOption, wholeFrom } from '../option-values.ts'
 import { printable } from '../output.ts'
-import { chosenScheme, type SchemeChoice, schemeOption } from '../scheme-option.ts'
+import {
+  chosenScheme,
+  missingOf,
+  needSignature,
+  type SchemeChoice,
+  schemeOf,
+  schemeOption,
+} from '../schemes.ts'
 import {
   type NamedSecret,
   needSecrets,
@@ -14,17 +20,9 @@ import {
   secretsFor,
 } from '../secrets.ts'
 import { type Sending, sendEach } from '../send-each.ts'
-import {
-  act,
-  addressFrom,
-  declare,
-  mostSeconds,
-  numberFrom,
-  type Session,
-  wholeFrom,
-} from '../session.ts'
+import { act, declare, type Session } from '../session.ts'
 
-interface ReplayOptions extends SecretOptions, SchemeChoice {
+interface ReplayCommandOptions extends SecretOptions, SchemeChoice {
   readonly to?: string
   readonly resign?: boolean
   readonly unverified?: boolean
@@ -36,7 +34,6 @@ interface ReplayOptions extends SecretOptions, SchemeChoice {
 
 export const replay = (session: Session) =>
   declare('replay', {
-    summary: 'send captured deliveries again',
     details: [
       'Sends captures to an address in the given order and prints each response. They are sent exactly as recorded. --resign signs the same bytes again with your secret, which is needed for redacted captures (signed with the test secret) and for schemes that sign the time. --resign skips captures that did not verify when they were recorded, because signing would make them genuine. Exits 0 if all were accepted.',
     ],
@@ -51,18 +48,13 @@ export const replay = (session: Session) =>
     .option('--unverified', 'with --resign: also sign captures that did not verify when recorded')
     .option('--concurrency <n>', 'deliveries at a time; 1 keeps their order', wholeFrom(1, 1000), 1)
     .option('--rate <n>', 'maximum deliveries per second', numberFrom(0.01))
-    .option(
-      '--timeout <seconds>',
-      'how long to wait for a response',
-      numberFrom(0.001, mostSeconds),
-      30,
-    )
+    .addOption(timeoutOption('how long to wait for a response', 30))
     .option('--show-payload', 'print what is sent')
     .addOption(secretFileOption())
     .addOption(schemeOption())
-    .action(act<ReplayOptions>(session, (options, paths) => run(session, options, paths)))
+    .action(act<ReplayCommandOptions>(session, (options, paths) => run(session, options, paths)))
 
-async function run(session: Session, options: ReplayOptions, paths: readonly string[]) {
+async function run(session: Session, options: ReplayCommandOptions, paths: readonly string[]) {
   const { to } = options
   if (to === undefined) throw new CliError('USAGE', 'no address given: pass --to <url>')
   const captures = withoutRefused(session, options, await readCaptures(session, paths))
@@ -75,7 +67,7 @@ async function run(session: Session, options: ReplayOptions, paths: readonly str
     )
   }
   const sendings = captures.map((capture): Sending => {
-    const own = schemeOf(capture, scheme).scheme
+    const own = schemeOf(capture, scheme)
     if (secrets) needSigned(capture, own)
     if (secrets) needSignature(capture, scheme)
     return {
@@ -87,10 +79,10 @@ async function run(session: Session, options: ReplayOptions, paths: readonly str
   return sendEach(session, { ...options, url: to, expect: 'taken' }, sendings)
 }
 
-/** Without captures that signing would make genuine. */
+/** Leaves out captures that signing would make genuine. */
 function withoutRefused(
   { out }: Session,
-  { resign, unverified }: ReplayOptions,
+  { resign, unverified }: ReplayCommandOptions,
   captures: readonly NamedCapture[],
 ): readonly NamedCapture[] {
   if (!resign || unverified) return captures
@@ -108,7 +100,7 @@ function withoutRefused(
   return others ?? []
 }
 
-/** A signature over an empty value is one that no sender makes. */
+/** Requires every signed header: no sender signs an empty value. */
 function needSigned({ file, delivery }: NamedCapture, scheme: Scheme): void {
   const [missing] = missingOf(scheme, delivery.headers)
   if (missing === undefined) return

@@ -1,19 +1,19 @@
-// sandbox: the whole service on this machine, until Ctrl-C or the end of a scenario.
+// sandbox: the whole service on this machine, until Ctrl-C or the end of a scenario. It prints changes
+// of verifications, mails and attempts of deliveries, and never the content of a delivery.
 import { once } from 'node:events'
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { suggestion } from '../../../src/foundation/check.ts'
+import { EventSourceParserStream } from 'eventsource-parser/stream'
 import { defined } from '../../../src/foundation/defined.ts'
 import { isWebhookError } from '../../../src/index.ts'
-import { eventNames, legacyNames } from '../../../src/protocol/index.ts'
 import { createSandbox, type Sandbox, type SandboxOptions } from '../../sandbox/index.ts'
+import { outcomeOf } from '../deliver.ts'
 import { CliError, exitCodes } from '../exit-code.ts'
-import { openBrowser } from '../open-browser.ts'
-import { count, printable } from '../output.ts'
-import { repeated, repeating } from '../repeated.ts'
+import { readFailure } from '../files.ts'
+import { addressFrom, repeated, repeating, wholeFrom } from '../option-values.ts'
+import { count, type Output, printable, withoutUser } from '../output.ts'
 import { findSecrets, type SecretOptions, secretFileOption, secretOrigin } from '../secrets.ts'
-import { act, addressFrom, declare, type Session, wholeFrom } from '../session.ts'
-import { watchSandbox } from '../watch-sandbox.ts'
+import { act, declare, type Session } from '../session.ts'
 
 interface SandboxCommandOptions extends SecretOptions {
   readonly port: number
@@ -29,12 +29,10 @@ interface SandboxCommandOptions extends SecretOptions {
   readonly once?: boolean
   readonly allowHost?: readonly string[]
   readonly quiet?: boolean
-  readonly open?: boolean
 }
 
 export const sandbox = (session: Session) =>
   declare('sandbox', {
-    summary: 'run the whole service on this machine',
     details: [
       'Serves the API under /v2/api and the control routes under /_sandbox, on loopback. Prints an API key, the secret of its deliveries unless you provide one, and every event as it happens.',
       'API keys: key_acme, key_globex and key_initech work; key_revoked, key_unpaid, key_noplan and key_limited respond 401, 402, 403 and 429. Subject names that trigger a result by themselves: "Auto Approve", "Auto Reject", "Auto Review", "No Answer".',
@@ -57,7 +55,6 @@ export const sandbox = (session: Session) =>
     .option('--at <time>', 'start at this time with a frozen clock (ISO 8601)')
     .option('--rate-limit <n>', 'requests per minute for each organization', wholeFrom(0))
     .option('--unlimited', 'without a rate limit')
-    .option('--open', 'open the console in a browser')
     .option('--quiet', 'do not print what happens')
     .addOption(secretFileOption())
     .action(act<SandboxCommandOptions>(session, (options) => run(session, options)))
@@ -80,42 +77,28 @@ async function run(session: Session, options: SandboxCommandOptions) {
   if (options.events && !options.to) {
     throw new CliError('USAGE', '--events needs an address: pass --to <url>')
   }
-  for (const filter of options.events ?? []) checkFilter(filter)
   if (options.unlimited && options.rateLimit !== undefined) {
     throw new CliError('USAGE', 'use --unlimited or --rate-limit, not both')
-  }
-  if (options.at !== undefined && Number.isNaN(Date.parse(options.at))) {
-    throw new CliError('USAGE', '--at must be an ISO 8601 time, e.g. 2026-01-01T00:00:00Z')
   }
   const [given] = await findSecrets(session, options)
   const secret = given && asText(given.value)
   const scenario = options.scenario && readJson(session, options.scenario)
   const made = await createFor(toSandboxOptions(session, options, { secret, scenario }))
+  let watching: Promise<void> | undefined
   try {
     await listen(made, options)
     announce(session, made, made.secret === secret ? secretOrigin(session, options) : undefined)
-    reportOwnSecrets(session, scenario, made.secret)
-    if (options.open) openBrowser(session, made.url)
-    const watching = options.quiet || options.once ? undefined : watchSandbox(session, made)
+    // A failure to watch must not stop the sandbox.
+    if (!options.quiet && !options.once) watching = watch(session, made).catch(() => {})
     if (options.once) await made.flush()
     else if (!signal.aborted) await once(signal, 'abort')
-    await watching?.end()
     if (options.once && !summarize(session, made)) return exitCodes.failed
   } finally {
     await made.close()
+    await watching
     out.record({ type: 'closed' })
   }
   return exitCodes.ok
-}
-
-/** @throws CliError `EVENT_NAME_UNKNOWN` for a filter that no subscription can have */
-function checkFilter(filter: string): void {
-  const names: readonly string[] = [...eventNames, ...legacyNames]
-  const families = names.map((name) => `${name.slice(0, name.indexOf('.'))}.*`)
-  const known = [...new Set([...names, ...families, '*'])]
-  if (known.includes(filter)) return
-  const hint = suggestion(filter, known) || ' Pass an event, a family such as client.*, or *.'
-  throw new CliError('EVENT_NAME_UNKNOWN', `--events: unknown event '${printable(filter)}'.${hint}`)
 }
 
 function toSandboxOptions(
@@ -142,13 +125,11 @@ const asText = (value: string | Uint8Array) =>
   typeof value === 'string' ? value : new TextDecoder().decode(value)
 
 function readJson({ cwd }: Session, file: string): unknown {
-  const path = resolve(cwd, file)
-  if (!existsSync(path))
-    throw new CliError('FILE_MISSING', `${file} does not exist: check the path`)
   try {
-    return JSON.parse(readFileSync(path, 'utf8'))
-  } catch {
-    throw new CliError('SCENARIO_INVALID', `${file} is not JSON`)
+    return JSON.parse(readFileSync(resolve(cwd, file), 'utf8'))
+  } catch (error) {
+    if (error instanceof SyntaxError) throw new CliError('SCENARIO_INVALID', `${file} is not JSON`)
+    throw new CliError('FILE_MISSING', `${file} ${readFailure(error)}`)
   }
 }
 
@@ -190,19 +171,6 @@ function announce({ out, env }: Session, made: Sandbox, secretFrom: string | und
   )
 }
 
-/** A secret in the scenario file wins, so WEBHOOK_SECRET would not verify its deliveries. */
-function reportOwnSecrets({ out }: Session, scenario: unknown, secret: string): void {
-  const { subscriptions } = (scenario ?? {}) as { readonly subscriptions?: unknown }
-  const list = Array.isArray(subscriptions) ? (subscriptions as readonly unknown[]) : []
-  const own = list.filter((one) => {
-    const given = (one as { readonly secret?: unknown } | null)?.secret
-    return given !== undefined && given !== secret
-  })
-  if (own.length === 0) return
-  const which = count(own.length, 'subscription')
-  out.say(`${which} of the scenario signs with a secret of its own, not with the one above`)
-}
-
 /** True if every delivery has arrived. */
 function summarize({ out }: Session, made: Sandbox): boolean {
   const deliveries = made.deliveries.list()
@@ -216,4 +184,62 @@ function summarize({ out }: Session, made: Sandbox): boolean {
   const words = Object.entries(counts).map(([status, many]) => `${many} ${status}`)
   out.say(`deliveries: ${words.join(', ') || 'none'}`)
   return deliveries.every(({ status }) => status === 'delivered' || status === 'dropped')
+}
+
+interface WatchedDelivery {
+  readonly id: string
+  readonly event: string
+  readonly status: string
+  readonly attempts: readonly {
+    readonly durationMs: number
+    readonly request: { readonly url: string }
+    readonly response?: { readonly status: number; readonly body: string }
+    readonly error?: string
+  }[]
+}
+
+/** Prints what happens, until the sandbox closes. */
+async function watch({ out }: Session, { fetch, url }: Sandbox): Promise<void> {
+  const printed = new Map<string, number>()
+  const { body } = await fetch(`${url}/_sandbox/events`)
+  const decoder = new TextDecoderStream() as ReadableWritablePair<string, Uint8Array<ArrayBuffer>>
+  const messages = body?.pipeThrough(decoder).pipeThrough(new EventSourceParserStream())
+  for await (const { event, data: text } of messages ?? []) {
+    const data = JSON.parse(text)
+    if (event === 'verification') {
+      const { id, status } = data as { readonly id: string; readonly status: string }
+      out.record({ type: 'verification', id, status })
+      out.data(`verification ${id}  ${status}`)
+    } else if (event === 'mail') {
+      const { kind, transport } = data as { readonly kind: string; readonly transport: string }
+      out.record({ type: 'mail', kind, transport })
+      out.data(`mail  ${kind}  ${transport === 'none' ? 'in the outbox' : transport}`)
+    } else if (event === 'delivery') printDelivery(out, printed, data as WatchedDelivery)
+  }
+}
+
+/** Each attempt once; a dropped delivery has none. */
+function printDelivery(
+  out: Output,
+  printed: Map<string, number>,
+  { id, event, status, attempts }: WatchedDelivery,
+): void {
+  if (printed.get(id) === attempts.length) return
+  const last = attempts.at(-1)
+  if (!last && status !== 'dropped') return
+  printed.set(id, attempts.length)
+  if (!last) {
+    out.record({ type: 'delivery', event, status, attempts: 0 })
+    out.data(`${event}  ${out.paint('yellow', 'dropped')}`)
+    return
+  }
+  const { response } = last
+  const answer = response?.status ?? last.error ?? ''
+  const to = withoutUser(last.request.url)
+  const { code } = response ? outcomeOf({ body: Buffer.from(response.body, 'base64') }) : {}
+  const attempt = attempts.length
+  out.record({ type: 'delivery', id, event, to, status, answer, attempt, ...defined({ code }) })
+  const text = printable([answer, code].filter(Boolean).join(' '))
+  const words = out.paint(status === 'delivered' ? 'green' : 'red', text)
+  out.data(`${event} → ${printable(to)}  ${words}  ${last.durationMs} ms`)
 }

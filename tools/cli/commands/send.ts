@@ -3,27 +3,26 @@ import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { Option } from 'commander'
-import { eventNames, legacyNames } from '../../../src/protocol/index.ts'
-import { signedDelivery, type Tampering, tamperings } from '../../../src/testing/index.ts'
+import { suggestion } from '../../../src/foundation/check.ts'
+import { canonicalName, eventNames, legacyNames } from '../../../src/protocol/index.ts'
+import {
+  type FixtureName,
+  fixture,
+  signedDelivery,
+  type Tampering,
+  tamperings,
+} from '../../../src/testing/index.ts'
+import { inDialect, namesInDialect } from '../../../src/vendors/dialect.ts'
 import type { Vendor } from '../../../src/vendors/index.ts'
-import { exampleMaker } from '../example-event.ts'
 import { CliError } from '../exit-code.ts'
-import { extraHeaders } from '../header-option.ts'
+import { readFailure } from '../files.ts'
+import { addressFrom, numberFrom, repeated, timeoutOption, wholeFrom } from '../option-values.ts'
+import { printable } from '../output.ts'
 import { override } from '../override.ts'
-import { readFailure } from '../read-failure.ts'
-import { repeated } from '../repeated.ts'
-import { chosenSender, type SchemeChoice, schemeOption } from '../scheme-option.ts'
+import { chosenSender, extraHeaders, type SchemeChoice, schemeOption } from '../schemes.ts'
 import { needSecrets, type SecretOptions, secretFileOption, secretsFor } from '../secrets.ts'
 import { type Sending, sendEach } from '../send-each.ts'
-import {
-  act,
-  addressFrom,
-  declare,
-  mostSeconds,
-  numberFrom,
-  type Session,
-  wholeFrom,
-} from '../session.ts'
+import { act, declare, type Session } from '../session.ts'
 
 interface SendOptions extends SecretOptions, SchemeChoice {
   readonly to?: string
@@ -41,7 +40,6 @@ interface SendOptions extends SecretOptions, SchemeChoice {
 
 export const send = (session: Session) =>
   declare('send', {
-    summary: 'send a signed event to an address',
     details: [
       'Sends a signed event to an address and prints the status and time of each response. Each delivery is a new event about a new verification or client; --override data.id=ver_1 sends several about one, and with --override id=evt_1 and --override createdAt=<time> they are duplicates. Exits 0 if all were accepted, or with --fault if all were refused.',
       `Events: ${eventNames.join(' ')}`,
@@ -75,12 +73,7 @@ export const send = (session: Session) =>
     .option('--times <n>', 'number of deliveries', wholeFrom(1), 1)
     .option('--rate <n>', 'maximum deliveries per second', numberFrom(0.01))
     .option('--concurrency <n>', 'deliveries at a time', wholeFrom(1, 1000), 1)
-    .option(
-      '--timeout <seconds>',
-      'how long to wait for a response',
-      numberFrom(0.001, mostSeconds),
-      30,
-    )
+    .addOption(timeoutOption('how long to wait for a response', 30))
     .option('--show-payload', 'print what is sent')
     .addOption(secretFileOption())
     .addOption(schemeOption())
@@ -116,24 +109,25 @@ async function run(session: Session, options: SendOptions, event: string | undef
   return sendEach(session, plan, { length: options.times, at: () => sending })
 }
 
-/** The event to make, and in whose shape. */
-interface Example {
-  readonly event: string | undefined
-  readonly vendor: Vendor | undefined
-}
-
 /** Creates each body: the exact bytes of the file, or a new event of that name. */
 async function bodyMaker(
   session: Session,
   options: SendOptions,
-  { event = '', vendor }: Example,
+  {
+    event = '',
+    vendor,
+  }: { readonly event: string | undefined; readonly vendor: Vendor | undefined },
 ): Promise<() => unknown> {
-  const { override: sets = [], remove = [] } = options
-  if (options.file !== undefined) {
-    const bytes = await bytesOf(session, options.file)
+  const { file, override: sets = [], remove = [] } = options
+  if (file !== undefined) {
+    const bytes = await bytesOf(session, file)
     if (sets.length + remove.length === 0) return () => bytes
-    const json = jsonOf(bytes, options.file)
-    return () => override(json, { sets, remove })
+    try {
+      const json: unknown = JSON.parse(new TextDecoder().decode(bytes))
+      return () => override(json, { sets, remove })
+    } catch {
+      throw new CliError('USAGE', `${file} is not JSON, so its fields cannot be changed`)
+    }
   }
   const example = exampleMaker(event, vendor)
   return () => override(example(session.now()), { sets, remove })
@@ -148,10 +142,25 @@ async function bytesOf({ cwd, stdin }: Session, name: string): Promise<Uint8Arra
   }
 }
 
-function jsonOf(bytes: Uint8Array, name: string): unknown {
-  try {
-    return JSON.parse(new TextDecoder().decode(bytes))
-  } catch {
-    throw new CliError('USAGE', `${name} is not JSON, so its fields cannot be changed`)
+/**
+ * Makes a new event at each call, of its own entity: an inbox keeps the events of one entity waiting
+ * behind one that failed. A vendor's preset makes it in the vendor's own shape.
+ *
+ * @throws CliError `EVENT_NAME_UNKNOWN`
+ */
+export function exampleMaker(event: string, vendor: Vendor | undefined): (now: Date) => unknown {
+  const name = vendor ? canonicalName(event) : event
+  const known: readonly string[] = vendor ? namesInDialect(vendor) : [...eventNames, ...legacyNames]
+  if (!known.includes(name)) {
+    const why = vendor
+      ? `vendors.${vendor.name} has no example of '${printable(event)}', only of ${known.join(', ')}: pass another body with --file`
+      : `unknown event '${printable(event)}'.${suggestion(event, known) || ' See --help for all names.'}`
+    throw new CliError('EVENT_NAME_UNKNOWN', why)
+  }
+  return (now) => {
+    const made = { id: `evt_${crypto.randomUUID()}`, data: { id: crypto.randomUUID() } }
+    return vendor
+      ? inDialect(vendor, { ...made, name, occurredAt: now })
+      : fixture(event as FixtureName, { ...made, createdAt: now.toISOString() })
   }
 }

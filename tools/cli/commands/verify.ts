@@ -2,10 +2,9 @@
 import { type VerifyResult, verify as verifyDelivery } from '../../../src/index.ts'
 import { testSecret } from '../../../src/testing/index.ts'
 import { type NamedCapture, readCaptures } from '../capture-files.ts'
-import { type CaptureScheme, labelOf, schemeOf } from '../capture-scheme.ts'
 import { CliError, type ExitCode, exitCodes } from '../exit-code.ts'
 import { type Output, printable } from '../output.ts'
-import { chosenScheme, type SchemeChoice, schemeOption } from '../scheme-option.ts'
+import { chosenScheme, type SchemeChoice, schemeOf, schemeOption } from '../schemes.ts'
 import {
   findSecrets,
   type NamedSecret,
@@ -15,13 +14,12 @@ import {
 } from '../secrets.ts'
 import { act, declare, type Session } from '../session.ts'
 
-interface VerifyOptions extends SecretOptions, SchemeChoice {
+interface VerifyCommandOptions extends SecretOptions, SchemeChoice {
   readonly at?: string
 }
 
 export const verify = (session: Session) =>
   declare('verify', {
-    summary: 'check whether a capture is signed with your secret',
     details: [
       'Checks offline whether captures are signed with a configured secret. Prints the secret that matched, or the proved cause of the mismatch. Redacted captures are signed with the public test secret, which is always tried for them. Exits 1 if any capture does not verify.',
     ],
@@ -39,13 +37,15 @@ export const verify = (session: Session) =>
       'the time to compare a signed time with: now, or ISO 8601 (default: when it was received)',
     )
     .action(
-      act<VerifyOptions>(session, (options, paths) => verifyCaptures(session, options, paths)),
+      act<VerifyCommandOptions>(session, (options, paths) =>
+        verifyCaptures(session, options, paths),
+      ),
     )
 
 /** Verifies captures and reports each. */
 export async function verifyCaptures(
   session: Session,
-  options: VerifyOptions,
+  options: VerifyCommandOptions,
   paths: readonly string[],
 ): Promise<ExitCode> {
   const captures = await readCaptures(session, paths)
@@ -55,15 +55,14 @@ export async function verifyCaptures(
   const at = timeOf(session, options.at)
   let failed = false
   for (const capture of captures) {
-    const by = schemeOf(capture, chosen)
-    const { scheme } = by
+    const scheme = schemeOf(capture, chosen)
     const result = await verifyDelivery(capture.delivery, {
       secret: [...secrets, ...(capture.redacted ? [forTests] : [])],
       scheme,
       now: () => at ?? capture.delivery.receivedAt ?? session.now(),
     })
     failed ||= !result.ok
-    await reportResult(session.out, capture, { result, by })
+    await reportResult(session.out, capture, { result, scheme: scheme.name })
   }
   return failed ? exitCodes.failed : exitCodes.ok
 }
@@ -88,23 +87,21 @@ const unprovedCauses: Partial<Record<string, string>> = {
 async function reportResult(
   out: Output,
   { file, delivery }: NamedCapture,
-  { result, by }: { readonly result: VerifyResult; readonly by: CaptureScheme },
+  { result, scheme }: { readonly result: VerifyResult; readonly scheme: string },
 ): Promise<void> {
-  const own = by.ownSigned === undefined ? {} : { ownSigned: by.ownSigned }
-  const bytes = delivery.body.length
-  const common = { type: 'verified' as const, file, scheme: by.scheme.name, ...own, bytes }
-  const name = printable(file)
+  const common = { type: 'verified' as const, file, scheme, bytes: delivery.body.length }
+  const [name, label] = [printable(file), `(scheme ${printable(scheme)})`]
   if (result.ok) {
-    out.record({ ...common, ok: true, secretId: result.secretId })
-    out.data(
-      `${out.paint('green', 'yes')} ${name} is signed with ${printable(result.secretId ?? '')} (${labelOf(by)})`,
-    )
+    const { secretId } = result
+    out.record({ ...common, ok: true, secretId })
+    const by = printable(secretId ?? '')
+    out.data(`${out.paint('green', 'yes')} ${name} is signed with ${by} ${label}`)
     return
   }
   const diagnosis = await result.diagnose()
   out.record({ ...common, ok: false, code: result.code, ...(diagnosis && { diagnosis }) })
-  out.data(`${out.paint('red', 'no')}  ${name}: ${result.code} (${labelOf(by)})`)
-  if (diagnosis)
-    out.data(`    ${printable(diagnosis.message)}\n    fix: ${printable(diagnosis.fix)}`)
-  else out.data(`    ${printable(unprovedCauses[result.code] ?? 'nothing more can be proved')}`)
+  out.data(`${out.paint('red', 'no')}  ${name}: ${result.code} ${label}`)
+  const cause = diagnosis?.message ?? unprovedCauses[result.code] ?? 'nothing more can be proved'
+  out.data(`    ${printable(cause)}`)
+  if (diagnosis) out.data(`    fix: ${printable(diagnosis.fix)}`)
 }

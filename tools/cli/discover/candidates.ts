@@ -1,8 +1,8 @@
 // Every scheme worth trying on a delivery: what is signed, with which key, and the sources of the
 // time and the id.
 import type { SchemeDefinition } from '../../../src/index.ts'
-import type { HeaderPairs } from '../header-pairs.ts'
-import { type Reading, type SharedScheme, timeHeaders } from './readings.ts'
+import type { RawHeaders } from '../deliver.ts'
+import { type HeaderReading, type SharedScheme, timeHeaders } from './readings.ts'
 
 const orders: readonly (readonly string[])[] = [
   ['{body}'],
@@ -34,7 +34,7 @@ const templates: readonly string[] = [
 
 /** Limits on the candidates. */
 export interface CandidateOptions {
-  readonly headers: HeaderPairs
+  readonly headers: RawHeaders
   /** The headers that could be the id. */
   readonly ids: readonly string[]
   readonly hasUrl: boolean
@@ -45,7 +45,7 @@ export interface CandidateOptions {
 
 /** Every scheme that a reading of the headers allows. */
 export function* candidatesOf(
-  reading: Reading,
+  reading: HeaderReading,
   options: CandidateOptions,
 ): Generator<SharedScheme> {
   const { headers, hasUrl, keys } = options
@@ -59,7 +59,7 @@ export function* candidatesOf(
     const ids = signed.includes('{id}')
       ? options.ids.filter((name) => name !== reading.header)
       : [undefined]
-    for (const [time, id] of pairsOf(times, ids)) {
+    for (const [time, id] of times.flatMap((one) => ids.map((other) => [one, other] as const))) {
       if (time !== undefined && time === id) continue
       for (const key of keys) {
         yield {
@@ -73,8 +73,4 @@ export function* candidatesOf(
       }
     }
   }
-}
-
-function pairsOf<A, B>(some: readonly A[], others: readonly B[]): readonly (readonly [A, B])[] {
-  return some.flatMap((a) => others.map((b) => [a, b] as const))
 }

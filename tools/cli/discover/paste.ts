@@ -1,4 +1,5 @@
 // A found scheme as code to paste.
+import { inspect } from 'node:util'
 import type { SchemeDefinition } from '../../../src/index.ts'
 import type { Preset } from '../presets.ts'
 import type { Fit } from './search.ts'
@@ -8,9 +9,6 @@ const respelled: Readonly<Record<Exclude<Fit['body'], 'exact'>, string>> = {
   'without-newline': 'the body without its trailing line break',
   'with-newline': 'the body with a trailing line break',
   minified: 'JSON.stringify(JSON.parse(text))',
-  'minified-with-newline': 'JSON.stringify(JSON.parse(text)) with a trailing line break',
-  sorted: 'JSON.stringify(JSON.parse(text)) with the keys of every object sorted',
-  'sorted-with-newline': 'JSON with the keys of every object sorted, and a trailing line break',
   spaced: "the JSON with ', ' and ': ', as Python's json.dumps writes it",
   indented: 'JSON.stringify(JSON.parse(text), null, 2)',
 }
@@ -19,6 +17,7 @@ const respelled: Readonly<Record<Exclude<Fit['body'], 'exact'>, string>> = {
 export function toCode({ scheme, body }: Fit): string {
   const isTimed = scheme.signed.includes('{timestamp}')
   const definition = isTimed ? { ...scheme, tolerance: 300 } : scheme
+  const literal = inspect(definition, { compact: 1, breakLength: 100, depth: null })
   const note =
     body === 'exact'
       ? []
@@ -34,7 +33,7 @@ export function toCode({ scheme, body }: Fit): string {
     ...note,
     'const receiver = createReceiver({',
     '  secret: process.env.WEBHOOK_SECRET,',
-    `  scheme: schemes.define(${literal(definition, '  ')}),`,
+    `  scheme: schemes.define(${literal.replaceAll('\n', '\n  ')}),`,
     '})',
   ].join('\n')
 }
@@ -58,26 +57,4 @@ export function presetToCode({ name, scheme, vendor }: Preset): string {
 export function inWords({ header, algorithm, encoding, key, signed }: SchemeDefinition): string {
   const how = encoding === 'any' ? 'base64 without padding' : encoding
   return `${header}: HMAC-${algorithm.toUpperCase()} in ${how} over ${JSON.stringify(signed)}, the secret read as ${key}`
-}
-
-function literal(value: unknown, indent: string): string {
-  if (typeof value === 'string') return quoted(value)
-  if (typeof value !== 'object' || value === null) return String(value)
-  const inner = `${indent}  `
-  const lines = Object.entries(value).map(([key, one]) => {
-    const short = typeof one === 'object' ? inline(one) : literal(one, inner)
-    return `${inner}${key}: ${short},`
-  })
-  return `{\n${lines.join('\n')}\n${indent}}`
-}
-
-function inline(value: unknown): string {
-  if (typeof value !== 'object' || value === null) return literal(value, '')
-  const parts = Object.entries(value).map(([key, one]) => `${key}: ${inline(one)}`)
-  return `{ ${parts.join(', ')} }`
-}
-
-function quoted(text: string): string {
-  const escaped = JSON.stringify(text).slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")
-  return `'${escaped}'`
 }

@@ -1,19 +1,19 @@
 // The search: which schemes verify every capture. Each is tried with the verify() of a receiver, so
 // a found scheme works.
-import {
-  isWebhookError,
-  type Scheme,
-  type SchemeDefinition,
-  schemes,
-  verify,
-} from '../../../src/index.ts'
+import { setImmediate } from 'node:timers/promises'
+import { isWebhookError, type Scheme, type SchemeDefinition, schemes } from '../../../src/index.ts'
 import type { NamedCapture } from '../capture-files.ts'
-import { urlsOf } from '../proves-by.ts'
+import { type CaptureTrial, provesBy } from '../presets.ts'
 import type { NamedSecret } from '../secrets.ts'
 import { type BodyVariant, bodyVariant, otherVariants } from './body-variants.ts'
 import { candidatesOf } from './candidates.ts'
-import { areOfOneEvent, idHeaders } from './ids.ts'
-import { hasSignature, readingsOf, type SharedScheme } from './readings.ts'
+import {
+  areOfOneEvent,
+  hasSignature,
+  idHeaders,
+  readingsOf,
+  type SharedScheme,
+} from './readings.ts'
 
 /** A scheme that verifies all captures, and which bytes it signs. */
 export interface Fit {
@@ -41,11 +41,7 @@ export type SearchResult =
   | { readonly result: 'no-signature'; readonly files: readonly string[] }
 
 /** Options of a search. */
-export interface SearchOptions {
-  readonly captures: readonly NamedCapture[]
-  readonly secrets: readonly NamedSecret[]
-  /** The address that the sender used, if captures have another. */
-  readonly url?: string | undefined
+export interface SearchOptions extends CaptureTrial {
   readonly templates: readonly string[]
   /** The signature header to use, if there are several. */
   readonly header?: string | undefined
@@ -69,37 +65,30 @@ export async function searchScheme(options: SearchOptions): Promise<SearchResult
 }
 
 async function fitsOf(options: SearchOptions, variants: readonly BodyVariant[]): Promise<Fit[]> {
-  const [first] = options.captures
+  const { captures, secrets, templates, header, url, signal, onProgress } = options
+  const [first] = captures
   if (!first) return []
-  const { headers, url } = first.delivery
+  const { headers } = first.delivery
+  const hasUrl = (url ?? first.delivery.url) !== undefined
+  const bounds = { headers, ids: idHeaders(captures), hasUrl, keys: keysFor(secrets), templates }
   const fits: Fit[] = []
   let tried = 0
-  const wanted = options.header?.toLowerCase()
   for (const reading of readingsOf(headers)) {
-    if (wanted !== undefined && reading.header !== wanted) continue
-    const bounds = {
-      headers,
-      ids: idHeaders(options.captures),
-      hasUrl: (options.url ?? url) !== undefined,
-      keys: keysFor(options.secrets),
-      templates: options.templates,
-    }
+    if (header !== undefined && reading.header !== header.toLowerCase()) continue
     for (const scheme of candidatesOf(reading, bounds)) {
       for (const body of variants) {
         tried += 1
-        if (tried % 500 === 0) await breathe(options, tried)
+        if (tried % 500 === 0) {
+          onProgress?.(tried)
+          // Lets Ctrl-C take effect.
+          await setImmediate()
+          signal.throwIfAborted()
+        }
         if (await proves(options, { scheme, body }, first)) fits.push({ scheme, body })
       }
     }
   }
   return fits
-}
-
-/** Lets Ctrl-C take effect, and reports progress. */
-async function breathe({ signal, onProgress }: SearchOptions, tried: number): Promise<void> {
-  onProgress?.(tried)
-  await new Promise<void>((resolve) => setImmediate(resolve))
-  signal.throwIfAborted()
 }
 
 async function stillFitting(options: SearchOptions, fits: readonly Fit[], capture: NamedCapture) {
@@ -112,19 +101,7 @@ async function proves(options: SearchOptions, fit: Fit, capture: NamedCapture): 
   const { delivery } = capture
   const body = bodyVariant(delivery.body, fit.body) ?? delivery.body
   const scheme = schemeOf(fit)
-  if (!scheme) return false
-  for (const url of urlsOf(options.url ?? delivery.url)) {
-    for (const secret of options.secrets) {
-      try {
-        const proof = await verify({ ...delivery, body, ...(url && { url }) }, { secret, scheme })
-        if (proof.ok) return true
-      } catch (error) {
-        // The secret does not fit the key encoding of this scheme.
-        if (!isWebhookError(error)) throw error
-      }
-    }
-  }
-  return false
+  return scheme !== undefined && provesBy(scheme, { ...delivery, body }, options)
 }
 
 /** Undefined if the definition is rejected because it is ambiguous. */
@@ -157,13 +134,14 @@ function choose(all: readonly Fit[], captures: readonly NamedCapture[]): SearchR
   const byMeaning = new Map<string, Fit>()
   for (const fit of owned) {
     const { encoding, ...meaning } = fit.scheme
-    const key = JSON.stringify([meaning, fit.body])
+    // If several spellings of the body fit, the first counts.
+    const key = JSON.stringify(meaning)
     const before = byMeaning.get(key)
     if (!before || encodings.indexOf(encoding) < encodings.indexOf(before.scheme.encoding)) {
       byMeaning.set(key, fit)
     }
   }
-  const [fit, ...others] = distinct([...byMeaning.values()])
+  const [fit, ...others] = byMeaning.values()
   if (fit && others.length === 0) {
     const idIsGuess = fit.scheme.id !== undefined && areOfOneEvent(captures)
     return { result: 'found', fit, weaker, idIsGuess }
@@ -183,15 +161,4 @@ function repeatsOwnTime({ scheme }: Fit, fits: readonly Fit[]): boolean {
       other.scheme.header === scheme.header &&
       other.scheme.signed === scheme.signed,
   )
-}
-
-/** Of several spellings of one body the first counts. */
-function distinct(fits: readonly Fit[]): readonly Fit[] {
-  const seen = new Set<string>()
-  return fits.filter(({ scheme }) => {
-    const key = JSON.stringify(scheme)
-    if (seen.has(key)) return false
-    seen.add(key)
-    return true
-  })
 }

@@ -1,17 +1,53 @@
-// Every cause that doctor can name, with its meaning and its fix, per framework where they differ.
-import type { Framework } from './framework.ts'
+// Every cause that doctor can name, with its meaning and its fix, and how it tells the framework of an
+// app: by its headers, its 404 page, and the message of its JSON parser.
+import type { DeliveryAnswer } from '../deliver.ts'
 
-/** A cause, for people. */
-export interface Advice {
-  readonly cause: Cause
-  readonly message: string
-  readonly fix: string
+const frameworks = ['express', 'fastify', 'next', 'nest', 'koa', 'hono'] as const
+
+export type Framework = (typeof frameworks)[number] | 'unknown'
+
+const byText: readonly (readonly [Framework, RegExp])[] = [
+  ['fastify', /FST_ERR_|"message":"Route [A-Z]+:/],
+  ['nest', /"message":"Cannot (GET|POST) [^"]*","error":"Not Found"/],
+  ['express', /<pre>(Cannot (GET|POST) |SyntaxError: )/],
+  ['next', /__next|\/_next\/static/],
+  ['hono', /^404 Not Found$/],
+  ['koa', /^Not Found$/],
+]
+
+/** The framework behind responses; the first clear sign counts. */
+export function frameworkOf(
+  answers: readonly Pick<DeliveryAnswer, 'headers' | 'body'>[],
+): Framework {
+  const powered = answers.map(({ headers }) => headers['x-powered-by'] ?? '')
+  if (powered.some((name) => /^Next\.js/i.test(name))) return 'next'
+  for (const { body } of answers) {
+    const text = new TextDecoder().decode(body).trim()
+    const found = byText.find(([, pattern]) => pattern.test(text))
+    if (found) return found[0]
+  }
+  return powered.some((name) => /^Express/i.test(name)) ? 'express' : 'unknown'
+}
+
+/** Whether an app on this framework can see repeated headers; fetch runtimes join them. */
+export function keepsHeadersApart(framework: Framework): boolean {
+  return ['express', 'fastify', 'nest', 'koa'].includes(framework)
+}
+
+/** Whether a JSON parser of the framework refused the body before a receiver saw it. */
+export function refusedByParser({
+  status,
+  body,
+}: Pick<DeliveryAnswer, 'status' | 'body'>): boolean {
+  if (status !== 400) return false
+  const text = new TextDecoder().decode(body)
+  return /FST_ERR_CTP|SyntaxError|Invalid JSON|Unexpected (token|end)|not valid JSON/i.test(text)
 }
 
 type Fixes = Partial<Record<Framework, string>> & { readonly other: string }
 
 /** A meaning and its fix, the same for all frameworks or one for each. */
-type Entry = readonly [message: string, fix: string | Fixes]
+type Advice = readonly [message: string, fix: string | Fixes]
 
 const unparsed: Fixes = {
   express:
@@ -64,11 +100,6 @@ const entries = {
     'the inbox of the app cannot be written',
     'check that its file or database exists and can be written, and see the log of the app',
   ],
-  overloaded: [
-    'the app is overloaded',
-    'run doctor when there is less load, or raise maxInFlightBytes',
-  ],
-  draining: ['the app is shutting down', 'run doctor after it has started again'],
   'handler-failed': [
     'a handler of the app fails on an unknown event',
     'see the log of the app: a fallback or `*` handler throws',
@@ -91,10 +122,6 @@ const entries = {
     'the body is trimmed before it is verified',
     'do not trim: verify the bytes as they arrive',
   ],
-  'mark-removed': [
-    'a byte order mark is removed before the body is verified',
-    'do not decode before verifying: verify the bytes as they arrive',
-  ],
   'decoded-as-text': [
     'the body is decoded to text before it is verified, which loses bytes',
     {
@@ -102,10 +129,6 @@ const entries = {
       express:
         'Express: remove express.text() before the receiver, and mount toExpress(receiver) above it',
     },
-  ],
-  'decoded-as-latin1': [
-    'the body is decoded as Latin-1 before it is verified',
-    'do not read the body as text: use its bytes',
   ],
   'parser-limit': [
     'something before the receiver has a limit below 256 KiB',
@@ -157,10 +180,6 @@ const entries = {
     'a body that is not UTF-8 or not JSON is accepted',
     `decode strictly, new TextDecoder('utf-8', { fatal: true }), and respond 400; ${useParse}`,
   ],
-  'mark-not-read': [
-    'a byte order mark before the JSON makes JSON.parse of the app fail',
-    `remove a leading \\uFEFF after verifying; ${useParse}`,
-  ],
   'compressed-read': [
     'a compressed body is decompressed or read, not refused',
     {
@@ -176,14 +195,14 @@ const entries = {
     'the failed probes match no known cause',
     'look for these statuses in the log of the app, or pass the untouched request to an adapter of this package',
   ],
-} as const satisfies Readonly<Record<string, Entry>>
+} as const satisfies Readonly<Record<string, Advice>>
 
 /** A cause that doctor can name. */
 export type Cause = keyof typeof entries
 
 /** The meaning and the fix of a cause. */
-export function adviceFor(cause: Cause, framework: Framework): Advice {
-  const [message, fix]: Entry = entries[cause]
+export function adviceFor(cause: Cause, framework: Framework) {
+  const [message, fix]: Advice = entries[cause]
   const text = typeof fix === 'string' ? fix : (fix[framework] ?? fix.other)
   return { cause, message, fix: text }
 }

@@ -1,21 +1,20 @@
 // From responses to causes: which kind of middleware changes the bytes, proved by signing what it
 // would make of them. Only proved causes are named.
+import { spaced } from '../discover/body-variants.ts'
 import type { Session } from '../session.ts'
-import type { Cause } from './advice.ts'
-import { type Examined, sendProbe, type Target } from './examine.ts'
-import { findingsOf } from './findings.ts'
-import { refusedByParser } from './framework.ts'
-import { allSpellings, type Probe } from './probes.ts'
+import { type Cause, refusedByParser } from './advice.ts'
+import { type Examined, type ProbeTarget, sendProbe } from './examine.ts'
+import { isRefused, isTaken } from './probes.ts'
 
 /** Finds the causes of what fails; the first is the one to fix first. */
 export async function findCauses(
   session: Session,
-  target: Target,
+  target: ProbeTarget,
   examined: readonly Examined[],
 ): Promise<readonly Cause[]> {
-  const genuine = of(examined, allSpellings) ?? of(examined, 'a genuine delivery')
+  const genuine = probeOf(examined, 'a genuine delivery')
   // Without a genuine delivery, a refused one shows what is in the way.
-  const first = genuine ?? of(examined, 'a wrong signature')
+  const first = genuine ?? probeOf(examined, 'a wrong signature')
   const blocked = first && blockedBy(first, examined)
   if (blocked) return [blocked]
   // It was sent with a signature, so its secret and bytes were never checked.
@@ -24,26 +23,18 @@ export async function findCauses(
   }
   if (!genuine) return otherCauses(examined, [])
   const causes: Cause[] = []
-  const unsigned = of(examined, 'no signature')
-  const wrong = of(examined, 'a wrong signature')
-  if (genuine.result === 'holds' && unsigned && isTaken(unsigned)) causes.push('not-verified')
-  else if (genuine.result === 'holds' && wrong && isTaken(wrong))
+  const takes = (name: string) => isTaken(probeOf(examined, name)?.answer.status ?? 0)
+  if (genuine.result === 'holds' && takes('no signature')) causes.push('not-verified')
+  else if (genuine.result === 'holds' && takes('a wrong signature'))
     causes.push('signature-not-compared')
   // An app that accepts everything proves nothing about the bytes.
-  else causes.push(...(await alterations(session, target, examined)))
-  const refused = genuine.answer.status === 401
-  if (refused && causes.length === 0) causes.push('secret-or-scheme')
+  else causes.push(...(await provedAlterations(session, target, examined)))
+  if (genuine.answer.status === 401 && causes.length === 0) causes.push('secret-or-scheme')
   return [...causes, ...otherCauses(examined, causes)]
 }
 
-/** Causes that are independent of what happens to the bytes. */
-const independent: readonly Cause[] = ['parser-limit', 'parser-content-type', 'unbounded']
-
-/** Findings are named if no graver cause explains them. */
-function otherCauses(examined: readonly Examined[], graver: readonly Cause[]): readonly Cause[] {
-  const { causes, unexplained } = findingsOf(examined)
-  if (graver.length > 0) return causes.filter((cause) => independent.includes(cause))
-  return unexplained.length > 0 ? [...causes, 'unexplained'] : causes
+function probeOf(examined: readonly Examined[], name: string): Examined | undefined {
+  return examined.find(({ probe }) => probe.name === name)
 }
 
 /** Codes of a receiver that name the cause themselves. */
@@ -52,8 +43,6 @@ const byCode: Readonly<Record<string, Cause>> = {
   ENVELOPE_INVALID: 'envelope-not-read',
   SECRET_UNAVAILABLE: 'secret-unavailable',
   STORE_UNAVAILABLE: 'store-unavailable',
-  OVERLOADED: 'overloaded',
-  DRAINING: 'draining',
   HANDLER_FAILED: 'handler-failed',
   HANDLER_TIMEOUT: 'handler-failed',
 }
@@ -63,7 +52,7 @@ function blockedBy(
   { answer, outcome }: Examined,
   examined: readonly Examined[],
 ): Cause | undefined {
-  const { status } = answer
+  const { status, body } = answer
   const { code = '' } = outcome
   if (status === 0) {
     return examined.some((one) => one.answer.status > 0) ? 'unanswered' : 'unreachable'
@@ -71,133 +60,104 @@ function blockedBy(
   if (status >= 300 && status < 400) return 'redirected'
   if (Object.hasOwn(byCode, code)) return byCode[code]
   if (status === 404 || status === 405) return 'no-route'
-  if (status === 403 || (status === 401 && code === '' && isPage(answer.body))) {
-    return 'guarded'
-  }
+  const isPage = /<html|<form|login|sign in/i.test(new TextDecoder().decode(body))
+  if (status === 403 || (status === 401 && code === '' && isPage)) return 'guarded'
   return status >= 500 ? 'app-failed' : undefined
 }
 
-function isPage(body: Uint8Array): boolean {
-  return /<html|<form|login|sign in/i.test(new TextDecoder().decode(body))
-}
+/** A change to the text of a body on its way, and the probe that it breaks. */
+type Alteration = readonly [cause: Cause, breaks: string, alter: (text: string) => string]
 
-const isTaken = ({ answer }: Examined) => answer.status >= 200 && answer.status < 300
-
-function of(examined: readonly Examined[], name: string): Examined | undefined {
-  return examined.find(({ probe }) => probe.name === name)
-}
-
-/** An alteration: the probe that it breaks, and its effect on a body. */
-interface Alteration {
-  readonly cause: Cause
-  readonly breaks: string
-  readonly makes: (body: Uint8Array) => Uint8Array | undefined
-}
-
-const decode = (body: Uint8Array) => new TextDecoder('utf-8', { ignoreBOM: true }).decode(body)
-const encode = (text: string) => new TextEncoder().encode(text)
-const latin1 = (body: Uint8Array) => Buffer.from(body).toString('latin1')
-const reparsed = (body: Uint8Array) =>
-  JSON.stringify(JSON.parse(decode(body).replace(/^\uFEFF/, '')))
-
-const alterationsKnown: readonly Alteration[] = [
-  ...[reparsed, (body: Uint8Array) => `${reparsed(body)}\n`, spaced, indented].map(
-    (respell): Alteration => ({
-      cause: 'reserialized-on-the-way',
-      breaks: 'odd white space',
-      makes: (body) => encode(respell(body)),
-    }),
-  ),
-  {
-    cause: 'newline-added',
-    breaks: 'a genuine delivery',
-    makes: (body) => encode(`${decode(body)}\n`),
-  },
-  {
-    cause: 'newline-added',
-    breaks: 'a genuine delivery',
-    makes: (body) => encode(`${decode(body)}\r\n`),
-  },
-  {
-    cause: 'newline-removed',
-    breaks: 'a line break at the end',
-    makes: (body) => encode(decode(body).trim()),
-  },
-  {
-    cause: 'decoded-as-text',
-    breaks: 'a body that is not UTF-8',
-    makes: (body) => encode(decode(body)),
-  },
-  {
-    cause: 'mark-removed',
-    breaks: 'a byte order mark',
-    makes: (body) => encode(decode(body).replace(/^\uFEFF/, '')),
-  },
-  {
-    cause: 'decoded-as-latin1',
-    breaks: 'a letter beyond ASCII (é)',
-    makes: (body) => encode(latin1(body)),
-  },
+const reparsed = (text: string) => JSON.stringify(JSON.parse(text))
+const reserialized = (alter: Alteration[2]): Alteration => [
+  'reserialized-on-the-way',
+  'odd white space',
+  alter,
 ]
 
-function spaced(body: Uint8Array): string {
-  return reparsed(body).replaceAll(
-    /("(?:[^"\\]|\\.)*")|([:,])/g,
-    (_, text, mark) => text ?? `${mark} `,
-  )
-}
-
-function indented(body: Uint8Array): string {
-  return JSON.stringify(JSON.parse(decode(body)), null, 2)
-}
+const alterations: readonly Alteration[] = [
+  reserialized(reparsed),
+  reserialized((text) => `${reparsed(text)}\n`),
+  reserialized(spaced),
+  reserialized((text) => JSON.stringify(JSON.parse(text), null, 2)),
+  ['newline-added', 'a genuine delivery', (text) => `${text}\n`],
+  ['newline-added', 'a genuine delivery', (text) => `${text}\r\n`],
+  ['newline-removed', 'a line break at the end', (text) => text.trim()],
+  ['decoded-as-text', 'a body that is not UTF-8', (text) => text],
+]
 
 /** Signs what an alteration would make of a failed probe: if that is accepted, it is proved. */
-async function alterations(
+async function provedAlterations(
   session: Session,
-  target: Target,
+  target: ProbeTarget,
   examined: readonly Examined[],
 ): Promise<readonly Cause[]> {
   const proved = new Set<Cause>()
-  for (const { cause, breaks, makes } of alterationsKnown) {
-    const failed = of(examined, breaks)
+  for (const [cause, breaks, alter] of alterations) {
+    const failed = probeOf(examined, breaks)
     if (failed?.result !== 'fails' || proved.has(cause)) continue
-    if (followsFrom(proved, cause)) continue
-    if (await isProved(session, target, { probe: failed.probe, makes })) proved.add(cause)
+    // Parsing implies decoding and trimming: these are not named beside it.
+    if (proved.has('reserialized-on-the-way') && cause !== 'newline-added') continue
+    const { probe } = failed
+    const signedBody = alteredBody(probe.body, alter)
+    if (!signedBody) continue
+    const { status } = await sendProbe(session, target, { probe, signedBody })
+    // A body that is not UTF-8 may be refused for that after it verified.
+    const isRead = probe.guarantee === 'refuses' && status === 400
+    if (isTaken(status) || isRead) proved.add(cause)
   }
-  const malformed = of(examined, 'a body that is not JSON')
+  // A proxy forwards what it cannot parse; a parser of the app refuses it in its own words.
+  const malformed = probeOf(examined, 'a body that is not JSON')
+  const inApp = malformed !== undefined && refusedByParser(malformed.answer)
   return [...proved].map((cause) =>
-    cause === 'reserialized-on-the-way' && malformed && parsedInApp(malformed)
-      ? 'reserialized-by-parser'
-      : cause,
+    cause === 'reserialized-on-the-way' && inApp ? 'reserialized-by-parser' : cause,
   )
 }
 
-/** Parsing implies decoding, and decoding drops marks: these follow and are not named. */
-function followsFrom(proved: ReadonlySet<Cause>, cause: Cause): boolean {
-  const parsed = proved.has('reserialized-on-the-way')
-  if (cause === 'decoded-as-text' || cause === 'newline-removed') return parsed
-  return cause === 'mark-removed' && (parsed || proved.has('decoded-as-text'))
-}
-
-/** A proxy forwards what it cannot parse; a parser of the app refuses it in its own words. */
-function parsedInApp({ answer }: Examined): boolean {
-  return refusedByParser(answer)
-}
-
-async function isProved(
-  session: Session,
-  target: Target,
-  { probe, makes }: { readonly probe: Probe; readonly makes: Alteration['makes'] },
-): Promise<boolean> {
-  let signedBody: Uint8Array | undefined
+function alteredBody(body: Uint8Array, alter: Alteration[2]): Uint8Array | undefined {
   try {
-    signedBody = makes(probe.body)
+    const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(body)
+    return new TextEncoder().encode(alter(text))
   } catch {
-    return false
+    return undefined
   }
-  if (signedBody === undefined) return false
-  const { status } = await sendProbe(session, target, { probe, signedBody })
-  // A body that is not UTF-8 may be refused for that after it verified.
-  const verified = status >= 200 && status < 300
-  return probe.guarantee === 'refuses' ? verified || status === 400 : verified
+}
+
+/** A mistake of an app that verifies correctly; it follows from one response, without further proof. */
+type ProbeFinding = readonly [
+  cause: Cause,
+  probes: readonly string[],
+  shows: (status: number) => boolean,
+]
+
+const isCrash = (status: number) => status >= 500
+const isNotRefused = (status: number) => !isRefused(status)
+const unreadable = ['a body that is not JSON', 'a body that is not UTF-8']
+
+const findings: readonly ProbeFinding[] = [
+  ['signature-not-compared', ['a malformed signature'], isTaken],
+  ['headers-joined', ['two signature headers'], isTaken],
+  ['time-not-checked', ['a signature of an hour ago'], isTaken],
+  ['unreadable-fails', unreadable, isCrash],
+  ['unreadable-taken', unreadable, isTaken],
+  ['compressed-read', ['a compressed body'], isNotRefused],
+  ['any-method', ['another method (GET)'], isNotRefused],
+  ['parser-limit', ['a body of 256 KiB'], (status) => status === 413],
+  ['parser-content-type', ['a charset in the content type'], (status) => status === 415],
+  ['unbounded', ['a body of 12 MiB'], isTaken],
+]
+
+/** Causes that are independent of what happens to the bytes. */
+const independent: readonly Cause[] = ['parser-limit', 'parser-content-type', 'unbounded']
+
+/** Findings are named if no graver cause explains them. */
+function otherCauses(examined: readonly Examined[], graver: readonly Cause[]): readonly Cause[] {
+  const failed = examined.filter(({ result }) => result === 'fails')
+  const shows = ([, probes, test]: ProbeFinding, { probe, answer }: Examined) =>
+    probes.includes(probe.name) && test(answer.status)
+  const shown = findings.filter((finding) => failed.some((one) => shows(finding, one)))
+  const causes = shown.map(([cause]) => cause)
+  if (graver.length > 0) return causes.filter((cause) => independent.includes(cause))
+  const isExplained = failed.every((one) => findings.some((finding) => shows(finding, one)))
+  return isExplained ? causes : [...causes, 'unexplained']
 }

@@ -1,12 +1,10 @@
 // The options that choose entries: the filter of inbox.find.
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { defined } from '../../../src/foundation/defined.ts'
-import type { EntryFilter, EntryState } from '../../../src/inbox/index.ts'
+import type { Entry, EntryFilter, EntryState, Inbox } from '../../../src/inbox/index.ts'
 import { canonicalName } from '../../../src/protocol/index.ts'
-import { momentFrom } from '../moment.ts'
-import { repeating } from '../repeated.ts'
+import { momentFrom, repeating, someText } from '../option-values.ts'
 import type { Session } from '../session.ts'
-import { someText } from '../some-text.ts'
 
 /** Their values. */
 export interface FilterOptions {
@@ -19,7 +17,7 @@ export interface FilterOptions {
   readonly search?: string
 }
 
-/** Adds them; `states` are those that the command applies to. */
+/** Adds the options; the command applies to `states`. */
 export function withFilter(
   command: Command,
   session: Session,
@@ -44,13 +42,11 @@ export function withFilter(
 }
 
 function stateOption(states: readonly EntryState[]): Option {
-  const option = new Option('--state <state>', 'only in this state; repeatable')
-  option.choices([...states])
-  const check = option.parseArg
+  const option = new Option('--state <state>', 'only in this state; repeatable').choices(states)
   return option.argParser(
     repeating((text) => {
-      check?.(text, undefined)
-      return text
+      if (states.includes(text as EntryState)) return text
+      throw new InvalidArgumentError(`Allowed choices are ${states.join(', ')}.`)
     }),
   )
 }
@@ -74,4 +70,14 @@ export function entityFrom(text: string): string {
   throw new InvalidArgumentError(
     'Pass verification:<id> or client:<id>, or the <type>:<id> of another event.',
   )
+}
+
+/** Finds every entry of a filter, newest first. */
+export async function* entriesOf(inbox: Inbox, filter: EntryFilter): AsyncGenerator<Entry> {
+  let cursor: string | undefined
+  do {
+    const page = await inbox.find({ ...filter, limit: 500, ...(cursor && { cursor }) })
+    yield* page.entries
+    cursor = page.cursor
+  } while (cursor !== undefined)
 }

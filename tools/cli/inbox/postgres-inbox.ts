@@ -18,38 +18,26 @@ import type { Session } from '../session.ts'
 /** Whether an inbox is named by the address of a database, not by a file. */
 export const isPostgresUrl = (text: string): boolean => /^postgres(ql)?:\/\//i.test(text)
 
-/** Whether a text is the address of anything, not a path: also in quotes, or without its slashes. */
-const isAddress = (text: string): boolean => /:\/\/|^\W*postgres(ql)?:/i.test(text)
-
 /**
- * The value of the variable that `env:NAME` names; other texts as they are.
+ * The value of the variable that `env:NAME` names; other texts as they are. A refused value is not
+ * repeated: it may hold a password, or be the variable of a secret.
  *
- * @throws CliError `USAGE`, also for another address, or its parameters: as a path they would be shown
+ * @throws CliError `USAGE`
  */
-export function fromVariable(session: Pick<Session, 'env' | 'cwd'>, text: string): string {
-  const value = namedValue(session, text)
+export function fromVariable({ env, cwd }: Pick<Session, 'env' | 'cwd'>, text: string): string {
+  const name = /^env:(\w+)$/.exec(text)?.[1]
+  const value = name === undefined ? text : env[name]
+  if (!value) {
+    throw new CliError('USAGE', `the variable ${name} is not set: it should name the inbox`)
+  }
   if (isPostgresUrl(value)) return value
-  if (isAddress(value)) {
+  if (/:\/\/|^\W*postgres(ql)?:/i.test(value) || holdsPassword(value)) {
     throw new CliError(
       'USAGE',
-      'an inbox is an SQLite file or postgres://…, not another address, and without quotes or white space around it',
+      'an inbox is an SQLite file or postgres://user:password@host:5432/database, without quotes or white space around it',
     )
   }
-  if (!holdsPassword(value)) return value
-  // Not repeated: it holds a password.
-  const message =
-    'an inbox is an SQLite file or postgres://user:password@host:5432/database, not parameters such as host=…'
-  throw new CliError('USAGE', message)
-}
-
-function namedValue({ env, cwd }: Pick<Session, 'env' | 'cwd'>, text: string): string {
-  const name = /^env:(\w+)$/.exec(text)?.[1]
-  if (name === undefined) return text
-  const value = env[name]
-  if (!value)
-    throw new CliError('USAGE', `the variable ${name} is not set: it should name the inbox`)
-  if (isAddress(value) || /\.\w+$/.test(value) || existsSync(resolve(cwd, value))) return value
-  // Not repeated: it may be the variable of a secret.
+  if (name === undefined || /\.\w+$/.test(value) || existsSync(resolve(cwd, value))) return value
   const message = `the variable ${name} holds neither an address postgres://… nor the path of a file`
   throw new CliError('USAGE', message)
 }

@@ -3,11 +3,9 @@
 import { once } from 'node:events'
 import { type CallToolResult, fromJsonSchema, McpServer } from '@modelcontextprotocol/server'
 import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio'
-import { CliError, exitCodes } from '../exit-code.ts'
+import { failureOf } from '../exit-code.ts'
 import type { Session } from '../session.ts'
-import { failureOf } from '../usage-error.ts'
-import type { Given, McpOptions, Tool } from './tool.ts'
-import { tools } from './tools.ts'
+import { type McpOptions, type Tool, type ToolArguments, tools } from './tools.ts'
 
 /** Set by the build. */
 declare const __VERSION__: string
@@ -15,38 +13,13 @@ declare const __VERSION__: string
 const instructions =
   'Reads the webhook inbox of an identity verification receiver and checks signatures and receivers. Nothing is changed, and payloads are masked. To change entries a person runs `idv-webhooks inbox`.'
 
-/** The longest message in MiB. */
-const longest = 10
-
-/** Tells when it closes: the SDK closes it, and stops reading, when a message is too long. */
-class Transport extends StdioServerTransport {
-  readonly closed = Promise.withResolvers<'closed'>()
-
-  override async close(): Promise<void> {
-    await super.close()
-    this.closed.resolve('closed')
-  }
-}
-
-/**
- * Serves until stdin ends or the run is interrupted.
- *
- * @throws CliError `MESSAGE_TOO_LONG`
- */
+/** Serves until stdin ends or the run is interrupted. */
 export async function serve(session: Session, options: McpOptions): Promise<void> {
   const { stdin, stdout, signal } = session
-  const ended = once(stdin, 'close', { signal }).catch(() => {})
-  const transport = new Transport(stdin, stdout, { maxBufferSize: longest * 1024 * 1024 })
+  const transport = new StdioServerTransport(stdin, stdout)
   const handle = serveStdio(() => createServer(session, options), { transport })
-  const why = await Promise.race([ended, transport.closed.promise])
+  await once(stdin, 'close', { signal }).catch(() => {})
   await handle.close()
-  // At its end stdin closes the transport too; a broken stdout ends the process by itself.
-  if (why !== 'closed' || stdin.readableEnded || stdin.destroyed) return
-  throw new CliError(
-    'MESSAGE_TOO_LONG',
-    `the client sent a message of more than ${longest} MiB: the server has ended, start it again`,
-    exitCodes.failed,
-  )
 }
 
 function createServer(session: Session, options: McpOptions): McpServer {
@@ -60,7 +33,7 @@ function createServer(session: Session, options: McpOptions): McpServer {
       {
         title,
         description,
-        inputSchema: fromJsonSchema<Given>(schema),
+        inputSchema: fromJsonSchema<ToolArguments>(schema),
         annotations: sends
           ? { readOnlyHint: false, destructiveHint: false, openWorldHint: true }
           : { readOnlyHint: true, openWorldHint: false },
@@ -74,16 +47,11 @@ function createServer(session: Session, options: McpOptions): McpServer {
   return server
 }
 
-interface Served {
-  readonly session: Session
-  readonly options: McpOptions
-}
-
 /** An error says what to do, as at the terminal. */
 async function call(
   tool: Tool,
-  given: Given,
-  { session, options }: Served,
+  given: ToolArguments,
+  { session, options }: { readonly session: Session; readonly options: McpOptions },
 ): Promise<CallToolResult> {
   try {
     const result = await tool.run(session, options, given)

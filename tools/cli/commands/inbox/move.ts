@@ -9,7 +9,6 @@ import {
   type MoveProgress,
   moveInbox,
 } from '../../../../src/inbox/index.ts'
-import { needConsent } from '../../consent.ts'
 import { CliError, exitCodes } from '../../exit-code.ts'
 import { storeError } from '../../inbox/find-inbox.ts'
 import {
@@ -18,7 +17,7 @@ import {
   postgresStoreAt,
   shownUrl,
 } from '../../inbox/postgres-inbox.ts'
-import { act, declare, type Session } from '../../session.ts'
+import { act, declare, needConsent, type Session } from '../../session.ts'
 
 interface CommandOptions {
   readonly dryRun?: boolean

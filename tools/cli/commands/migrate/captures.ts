@@ -11,11 +11,17 @@ import {
 } from '../../../../src/protocol/index.ts'
 import { testSecret } from '../../../../src/testing/index.ts'
 import { type NamedCapture, readCaptures } from '../../capture-files.ts'
-import { needSignature, schemeOf } from '../../capture-scheme.ts'
 import { exitCodes } from '../../exit-code.ts'
+import { writeWhole } from '../../files.ts'
 import { count, printable } from '../../output.ts'
 import type { CaptureState } from '../../records/migrating.ts'
-import { chosenScheme, type SchemeChoice, schemeOption } from '../../scheme-option.ts'
+import {
+  chosenScheme,
+  needSignature,
+  type SchemeChoice,
+  schemeOf,
+  schemeOption,
+} from '../../schemes.ts'
 import {
   findSecrets,
   type NamedSecret,
@@ -24,7 +30,6 @@ import {
   secretFileOption,
 } from '../../secrets.ts'
 import { act, declare, type Session } from '../../session.ts'
-import { writeWhole } from '../../write-file.ts'
 
 interface CapturesOptions extends SecretOptions, SchemeChoice {
   readonly out?: string
@@ -61,7 +66,7 @@ async function run(session: Session, options: CapturesOptions, paths: readonly s
     out.progress(`${at}/${captures.length} captures`)
     const secrets = capture.redacted ? [{ id: 'test-secret', value: testSecret }] : own
     const chosen = chosenScheme(session, options)
-    const { scheme } = schemeOf(capture, chosen)
+    const scheme = schemeOf(capture, chosen)
     if (!capture.redacted) needSignature(capture, chosen)
     const renamed = renameEvent(capture.delivery.body, names)
     const target = targetOf(session, options, capture.file)

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { relative } from 'node:path'
 import { CliError, exitCodes } from '../../exit-code.ts'
+import { writeWhole } from '../../files.ts'
 import {
   type Finding,
   isCode,
@@ -10,10 +11,9 @@ import {
   rewriteSource,
 } from '../../migrate/code/rewrite.ts'
 import { hasUncommittedChanges, sourceFiles } from '../../migrate/code/source-files.ts'
+import { repeated } from '../../option-values.ts'
 import { count, printable } from '../../output.ts'
-import { repeated } from '../../repeated.ts'
 import { act, declare, type Session } from '../../session.ts'
-import { writeWhole } from '../../write-file.ts'
 
 interface CodeOptions {
   readonly write?: boolean

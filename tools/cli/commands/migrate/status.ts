@@ -1,18 +1,16 @@
 // migrate status: which legacy names still arrive, and whether it is safe to reject them.
 import { exitCodes } from '../../exit-code.ts'
-import { withInbox } from '../../inbox/find-inbox.ts'
-import { type InboxChoice, inboxOption } from '../../inbox/inbox-option.ts'
+import { type InboxChoice, inboxOption, withInbox } from '../../inbox/find-inbox.ts'
 import {
   type ArrivalCount,
   inboxArrivals,
   judge,
   logArrivals,
 } from '../../migrate/legacy-arrivals.ts'
-import { stamp } from '../../moment.ts'
-import { count, printable } from '../../output.ts'
+import { repeated, wholeFrom } from '../../option-values.ts'
+import { count, printable, stamp } from '../../output.ts'
 import type { Verdict } from '../../records/migrating.ts'
-import { repeated } from '../../repeated.ts'
-import { act, declare, type Session, wholeFrom } from '../../session.ts'
+import { act, declare, type Session } from '../../session.ts'
 
 interface StatusOptions extends InboxChoice {
   readonly log?: readonly string[]

@@ -11,10 +11,9 @@ import {
   type SubscriptionStep,
 } from '../../../../src/client/index.ts'
 import { CliError, exitCodes } from '../../exit-code.ts'
+import { readFailure, writeWhole } from '../../files.ts'
 import { count, printable, withoutUser } from '../../output.ts'
-import { readFailure } from '../../read-failure.ts'
 import { act, declare, type Session } from '../../session.ts'
-import { writeWhole } from '../../write-file.ts'
 
 interface SubscriptionsOptions {
   readonly apply?: boolean

@@ -1,7 +1,7 @@
 import { chownSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { writeNew, writeWhole } from '../../tools/cli/write-file.ts'
+import { writeNew, writeWhole } from '../../tools/cli/files.ts'
 import { temporaryFolder } from '../inbox/temporary.ts'
 
 test('a new file takes the next free number and replaces no other file', () => {
@@ -19,7 +19,9 @@ test('what a killed run of the same process id has left is not in the way', () =
   writeFileSync(`${path}.${process.pid}.tmp`, 'half')
   writeWhole(path, 'one')
   writeWhole(path, 'two')
-  expect(writeNew({ content: 'new', pathOf: () => `${path}.new`, number: 1 })).toBe(`${path}.new`)
+  expect(writeNew({ content: 'new', pathOf: () => `${path}.new`, number: 1, mode: 0o600 })).toBe(
+    `${path}.new`,
+  )
   expect(readFileSync(path, 'utf8')).toBe('two')
 })
 

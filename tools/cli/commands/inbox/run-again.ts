@@ -1,0 +1,235 @@
+// inbox redrive, replay, dismiss: one action on many entries, chosen by id or filter. They are counted,
+// confirmed, done in small batches with progress, and summed up even after an interruption.
+import type { Entry, EntryFilter, EntryState, Inbox } from '../../../../src/inbox/index.ts'
+import { CliError, type ExitCode, exitCodes } from '../../exit-code.ts'
+import { entriesOf, type FilterOptions, filterOf, withFilter } from '../../inbox/filter-options.ts'
+import { type InboxChoice, inboxOption, withInbox } from '../../inbox/find-inbox.ts'
+import { count, printable } from '../../output.ts'
+import { act, type Declaration, declare, needConsent, type Session } from '../../session.ts'
+
+/** An action, and the entries that it applies to. */
+interface BulkAction {
+  /** "redrive", and the past participle "redriven". */
+  readonly verb: string
+  readonly past: 'redriven' | 'replayed' | 'dismissed'
+  /** The start of the confirmation, before "12 entries". */
+  readonly warning: string
+  readonly states: readonly EntryState[]
+  /** The states that a filter without a state finds; all of `states` by default. */
+  readonly unasked?: readonly EntryState[]
+  /** Whether an entry needs to be named explicitly. */
+  readonly needsId?: (entry: Entry) => boolean
+  /** Whether named entries need no confirmation. */
+  readonly idsConsent?: boolean
+  /** Whether it takes entries one by one. */
+  readonly isSingle?: boolean
+  /** Returns how many entries were affected; with `states` it skips entries that have left them. */
+  act(inbox: Inbox, ids: readonly string[], states?: readonly EntryState[]): Promise<number>
+  /** Tells the user what happens next. */
+  readonly afterwards: string
+}
+
+const again = 'the application’s worker runs them within a second, or when it starts'
+
+const redriving: BulkAction = {
+  verb: 'redrive',
+  past: 'redriven',
+  warning: 'this runs the handlers that have not succeeded on',
+  states: ['dead', 'skipped', 'retry'],
+  unasked: ['dead', 'skipped'],
+  needsId: ({ reason }) => reason === 'CONFLICT' || reason === 'DISMISSED',
+  idsConsent: true,
+  act: (inbox, ids, state) => inbox.redrive({ id: ids, ...(state && { state }) }),
+  afterwards: again,
+}
+
+const replaying: BulkAction = {
+  verb: 'replay',
+  past: 'replayed',
+  warning: 'this runs every handler again on',
+  states: ['done'],
+  isSingle: true,
+  act: async (inbox, [id = '']) => Number(await inbox.replay(id)),
+  afterwards: again,
+}
+
+const dismissing: BulkAction = {
+  verb: 'dismiss',
+  past: 'dismissed',
+  warning: 'this settles, without running their handlers,',
+  states: ['dead'],
+  isSingle: true,
+  act: async (inbox, [id = '']) => Number(await inbox.dismiss(id)),
+  afterwards:
+    'entries that waited for them can run now; redrive <id> runs a dismissed entry after all',
+}
+
+export const inboxRedrive = (session: Session) =>
+  actionCommand(session, redriving, {
+    summary: 'run dead, skipped or waiting entries again',
+    details: [
+      'Runs dead and skipped entries again: the named ones, or all that the filter finds. Handlers that have succeeded do not run again. Conflicts and dismissed entries run only if named; entries that wait for a retry run now if named, or with --state retry. Asks for confirmation (--yes) unless they are named.',
+    ],
+    examples: [
+      'idv-webhooks inbox redrive --inbox inbox.db --state dead --since 7d',
+      'idv-webhooks inbox redrive --inbox inbox.db --state retry --yes',
+      'idv-webhooks inbox redrive --inbox inbox.db 01997f3a-2c41-7b5e-9d0a-6f1e2c3b4a59',
+    ],
+  })
+
+export const inboxReplay = (session: Session) =>
+  actionCommand(session, replaying, {
+    summary: 'run all handlers of done entries again',
+    details: [
+      'Runs all handlers of done entries again, with event.source replay: the named ones, or all that the filter finds and whose payload is not erased. Asks for confirmation (--yes).',
+    ],
+    examples: [
+      'idv-webhooks inbox replay --inbox inbox.db --name verification.approved --since 12h',
+    ],
+  })
+
+export const inboxDismiss = (session: Session) =>
+  actionCommand(session, dismissing, {
+    summary: 'settle dead entries, so that waiting entries can run',
+    examples: [
+      'idv-webhooks inbox dismiss --inbox inbox.db 01997f3a-2c41-7b5e-9d0a-6f1e2c3b4a59 --yes',
+    ],
+  })
+
+function actionCommand(session: Session, action: BulkAction, declaration: Declaration) {
+  const command = declare(action.verb, declaration)
+    .argument('[ids...]', 'ids of entries; without ids the filter chooses')
+    .addOption(inboxOption())
+  return withFilter(command, session, action.states)
+    .option('--yes', 'skip the confirmation prompt')
+    .action(
+      act<BulkActionOptions>(session, (options, ids) =>
+        runOverEntries(session, action, { options, ids }),
+      ),
+    )
+}
+
+interface BulkActionOptions extends FilterOptions, InboxChoice {
+  readonly yes?: boolean
+}
+
+const batch = 100
+
+/** Applies an action to the named entries, or to all that a filter finds. */
+function runOverEntries(
+  session: Session,
+  action: BulkAction,
+  { options, ids }: { readonly options: BulkActionOptions; readonly ids: readonly string[] },
+): Promise<ExitCode> {
+  const { out } = session
+  const filter = filterOf(options)
+  const isNamed = ids.length > 0
+  if (!isNamed && Object.keys(filter).length === 0) {
+    const states = action.states.map((state) => `--state ${state}`)
+    const filters = states.length > 1 ? `${states.join(', ')} or --since 7d` : '--since 7d'
+    const how = `pass their ids, or a filter such as ${filters}`
+    throw new CliError('USAGE', `no entries chosen: ${how}`)
+  }
+  return withInbox(session, options, async ({ inbox, where }) => {
+    const unique = [...new Set(ids)]
+    const entries = isNamed
+      ? await named(session, action, { inbox, ids: unique })
+      : await filtered(session, action, { inbox, filter })
+    const isRefused = isNamed && entries.length < unique.length
+    if (entries.length === 0) {
+      out.record({ type: action.past, entries: 0, of: 0 })
+      out.say(`nothing to ${action.verb}`)
+      return isRefused ? exitCodes.failed : exitCodes.ok
+    }
+    const what = `${action.warning} ${count(entries.length, 'entry', 'entries')} of ${where}`
+    if (!isNamed || !action.idsConsent) {
+      await needConsent(session, options, `${what} (${byName(entries)})`)
+    }
+    const { state = action.unasked } = filter
+    const states = isNamed || state === undefined ? undefined : [state].flat()
+    const done = await doAll(session, action, { inbox, entries, states })
+    return done === entries.length && !isRefused ? exitCodes.ok : exitCodes.failed
+  })
+}
+
+interface Chosen {
+  readonly inbox: Inbox
+  readonly entries: readonly Entry[]
+  /** The states that the filter has asked for. */
+  readonly states: readonly EntryState[] | undefined
+}
+
+async function doAll(
+  { out, signal }: Session,
+  { act, past, isSingle, afterwards }: BulkAction,
+  { inbox, entries, states }: Chosen,
+): Promise<number> {
+  const ids = entries.map(({ id }) => id)
+  const size = isSingle ? 1 : batch
+  let done = 0
+  try {
+    for (let at = 0; at < ids.length; at += size) {
+      signal.throwIfAborted()
+      done += await act(inbox, ids.slice(at, at + size), states)
+      out.progress(`${Math.min(at + size, ids.length)}/${ids.length} ${past}`)
+    }
+  } finally {
+    out.record({ type: past, entries: done, of: ids.length })
+    const all = count(ids.length, 'entry', 'entries')
+    out.data(`${past} ${done} of ${all} (${byName(entries)})`)
+    if (done > 0) out.say(afterwards)
+  }
+  return done
+}
+
+/** The named entries that the action applies to; reports why the others are not among them. */
+async function named(
+  { out }: Session,
+  { verb, states }: BulkAction,
+  { inbox, ids }: { readonly inbox: Inbox; readonly ids: readonly string[] },
+): Promise<readonly Entry[]> {
+  const entries: Entry[] = []
+  for (const id of ids) {
+    const entry = await inbox.get(id)
+    const why = entry ? reasonAgainst(entry, states) : 'is not in the inbox'
+    if (entry && why === undefined) entries.push(entry)
+    else {
+      out.record({ type: 'refused', id, reason: why })
+      out.say(`cannot ${verb} ${printable(id)}: it ${why}`)
+    }
+  }
+  return entries
+}
+
+function reasonAgainst(entry: Entry, states: readonly EntryState[]): string | undefined {
+  if (!states.includes(entry.state)) return `is ${entry.state}, not ${states.join(' or ')}`
+  return entry.erased ? 'is erased' : undefined
+}
+
+async function filtered(
+  { out, signal }: Session,
+  { states, unasked = states, needsId }: BulkAction,
+  { inbox, filter }: { readonly inbox: Inbox; readonly filter: EntryFilter },
+): Promise<readonly Entry[]> {
+  const entries: Entry[] = []
+  let leftOut = 0
+  for await (const entry of entriesOf(inbox, { state: unasked, ...filter })) {
+    signal.throwIfAborted()
+    if (entry.erased) continue
+    if (needsId?.(entry)) leftOut += 1
+    else entries.push(entry)
+    out.progress(`${entries.length} found`)
+  }
+  if (leftOut > 0) {
+    const skipped = `${count(leftOut, 'entry', 'entries')} skipped (CONFLICT or DISMISSED)`
+    out.say(`${skipped}: pass their ids to include them`)
+  }
+  // Found newest first, processed in order of arrival.
+  return entries.reverse()
+}
+
+function byName(entries: readonly Entry[]): string {
+  const counts = new Map<string, number>()
+  for (const { name = 'unread' } of entries) counts.set(name, (counts.get(name) ?? 0) + 1)
+  return [...counts].map(([name, many]) => `${many} ${printable(name)}`).join(', ')
+}

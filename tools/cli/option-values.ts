@@ -1,0 +1,84 @@
+// Readers of option values: numbers, addresses, texts, points in time and durations.
+import { InvalidArgumentError, Option } from 'commander'
+import type { Clock } from '../../src/index.ts'
+
+/** Reads an option that is a number. */
+export function numberFrom(least: number, most = Number.MAX_SAFE_INTEGER) {
+  return (text: string): number => {
+    const value = Number(text)
+    if (text.trim() !== '' && value >= least && value <= most) return value
+    throw new InvalidArgumentError(
+      most === Number.MAX_SAFE_INTEGER
+        ? `Pass a number, ${least} or more.`
+        : `Pass a number from ${least} to ${most}.`,
+    )
+  }
+}
+
+/** Reads an option that is a whole number. */
+export function wholeFrom(least: number, most = Number.MAX_SAFE_INTEGER) {
+  const read = numberFrom(least, most)
+  return (text: string): number => {
+    const value = read(text)
+    if (Number.isInteger(value)) return value
+    throw new InvalidArgumentError('Pass a whole number.')
+  }
+}
+
+/** The longest time that a timer waits: 24.8 days. Beyond it a timer fires immediately. */
+const maxSeconds = 2_147_483
+
+export const timeoutOption = (description: string, seconds: number) =>
+  new Option('--timeout <seconds>', description)
+    .argParser(numberFrom(0.001, maxSeconds))
+    .default(seconds)
+
+/** Reads an option that is an http(s) address. */
+export function addressFrom(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url && /^https?:$/.test(url.protocol)) return url.href
+  throw new InvalidArgumentError('Pass an address such as http://localhost:3000/webhooks.')
+}
+
+/** Reads an option that is not empty: an unset variable of the shell would mean everything. */
+export function someText(text: string): string {
+  if (text.trim() !== '') return text
+  throw new InvalidArgumentError('It is empty: leave the option out, or pass a text.')
+}
+
+/** Reads each value of a repeatable option and collects them in order. */
+export function repeating<Item>(read: (text: string) => Item) {
+  return (text: string, before: readonly Item[] = []): Item[] => [...before, read(text)]
+}
+
+/** Collects texts unchanged. */
+export const repeated = repeating((text) => text)
+
+const minute = 60_000
+const day = 24 * 60 * minute
+const units: Readonly<Record<string, number>> = { m: minute, h: 60 * minute, d: day }
+
+/** A date is UTC; a time of day needs its zone, or each machine would read another time. */
+const iso = /^\d{4}-\d\d(-\d\d)?$|^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)$/i
+
+/** Reads an option that is a point in time: ISO 8601, or how long ago (30m, 12h, 7d). */
+export function momentFrom(now: Clock) {
+  return (text: string): Date => {
+    const [, many, unit = ''] = /^(\d+)([mhd])$/.exec(text) ?? []
+    const moment = many
+      ? new Date(now().getTime() - Number(many) * (units[unit] ?? 0))
+      : new Date(text)
+    if ((many || iso.test(text)) && !Number.isNaN(moment.getTime())) return moment
+    throw new InvalidArgumentError(
+      'Pass a time such as 2026-03-01T10:00:00Z, or an age such as 12h or 7d.',
+    )
+  }
+}
+
+/** Reads an option that is a duration, in milliseconds: 500ms, 60s, 15m, 2h, 7d. */
+export function durationFrom(text: string): number {
+  const [, many, unit = ''] = /^(\d+)(ms|[smhd])$/.exec(text) ?? []
+  const duration = Number(many) * (unit === 'ms' ? 1 : unit === 's' ? 1000 : (units[unit] ?? 0))
+  if (many !== undefined && duration > 0 && duration <= 2_147_483_647) return duration
+  throw new InvalidArgumentError('Pass a duration such as 500ms, 60s, 15m or 2h, up to 24d.')
+}

@@ -1,0 +1,130 @@
+// How the deliveries of a command are signed: the chosen scheme, that of a capture, and the headers
+// that a scheme signs.
+import { readFileSync } from 'node:fs'
+import { validateHeaderName, validateHeaderValue } from 'node:http'
+import { resolve } from 'node:path'
+import { Option } from 'commander'
+import { suggestion } from '../../src/foundation/check.ts'
+import { type Scheme, type SchemeDefinition, schemes } from '../../src/index.ts'
+import type { Vendor } from '../../src/vendors/index.ts'
+import type { NamedCapture } from './capture-files.ts'
+import type { RawHeaders } from './deliver.ts'
+import { CliError } from './exit-code.ts'
+import { printable } from './output.ts'
+import { presetFault, presetOf } from './presets.ts'
+import type { Session } from './session.ts'
+
+/** The options of commands that sign or verify. */
+export interface SchemeChoice {
+  readonly scheme?: string
+}
+
+const namedSchemes: Readonly<Record<string, () => Scheme>> = {
+  service: () => schemes.service(),
+  timestamped: () => schemes.timestamped(),
+  'standard-webhooks': () => schemes.standardWebhooks(),
+}
+const names = Object.keys(namedSchemes)
+
+export const schemeOption = () =>
+  new Option(
+    '--scheme <name>',
+    `${names.join(', ')}, a preset (vendors.onfido, senders.slack), or a JSON file with a definition (see discover --json)`,
+  )
+
+/** How the sender signs, and the shape of its events if a vendor's preset was chosen. */
+export interface ChosenSender {
+  readonly scheme: Scheme
+  readonly vendor?: Vendor
+}
+
+/** The chosen scheme; undefined if none was chosen. */
+export function chosenScheme(session: Session, options: SchemeChoice): Scheme | undefined {
+  return configured(session, options)?.scheme
+}
+
+/** The chosen scheme with its vendor; the service's by default. */
+export function chosenSender(session: Session, options: SchemeChoice): ChosenSender {
+  return configured(session, options) ?? { scheme: schemes.service() }
+}
+
+function configured({ cwd, config }: Session, options: SchemeChoice): ChosenSender | undefined {
+  const given = options.scheme ?? config.values.scheme
+  if (given === undefined) return undefined
+  if (typeof given !== 'string') return { scheme: schemes.define(given as SchemeDefinition) }
+  const make = Object.hasOwn(namedSchemes, given) ? namedSchemes[given] : undefined
+  return make ? { scheme: make() } : (presetOf(given) ?? { scheme: fromFile(cwd, given) })
+}
+
+function fromFile(cwd: string, name: string): Scheme {
+  let json: unknown
+  try {
+    json = JSON.parse(readFileSync(resolve(cwd, name), 'utf8').replace(/^\uFEFF/, ''))
+  } catch {
+    const fault = /^(vendors|senders)\.\w+(\(\))?$/.test(name) ? presetFault(name) : undefined
+    if (fault) throw new CliError('SCHEME_INVALID', fault)
+    // Its value is not repeated: in a config file it may be a secret in the wrong place.
+    throw new CliError(
+      'SCHEME_INVALID',
+      `the scheme must be ${names.join(', ')}, a preset such as vendors.onfido, or the path of a JSON file.${suggestion(name, names)}`,
+    )
+  }
+  // A line of discover --json, a capture, or a bare definition.
+  const inner = (json as { scheme?: unknown } | null)?.scheme
+  return schemes.define((inner ?? json) as SchemeDefinition)
+}
+
+/** The scheme that proves a capture: the chosen one, else the file's own. */
+export function schemeOf({ scheme }: NamedCapture, chosen: Scheme | undefined): Scheme {
+  return chosen ?? scheme ?? schemes.service()
+}
+
+/** A shared token is the secret itself: no file chooses that it is sent, nor in which header. */
+export function needSignature({ file, scheme }: NamedCapture, chosen: Scheme | undefined): void {
+  if (chosen || scheme?.authenticity !== 'token') return
+  const why = `${printable(file)} names a scheme that sends the secret itself, in the header ${printable(scheme.header)}`
+  throw new CliError('USAGE', `${why}: choose its --scheme, if your sender does`)
+}
+
+/** Additional headers of a command, in their order and spelling. */
+export interface ExtraHeaders {
+  readonly all: RawHeaders
+  /** The headers that the scheme signs, in lower case. */
+  readonly signed: Readonly<Record<string, string>>
+}
+
+/** Reads `--header`; if the scheme signs a header that is missing, nothing is sent. */
+export function extraHeaders(given: readonly string[] | undefined, scheme: Scheme): ExtraHeaders {
+  const all = (given ?? []).map(headerOf)
+  const [missing] = missingOf(scheme, all)
+  if (missing !== undefined) {
+    const option = `pass --header '${missing}: …', as your sender sends it`
+    throw new CliError('USAGE', `scheme ${scheme.name} signs the header ${missing}: ${option}`)
+  }
+  const signed = signedNames(scheme)
+  const pairs = all.map(([name, value]) => [name.toLowerCase(), value] as const)
+  return { all, signed: Object.fromEntries(pairs.filter(([name]) => signed.includes(name))) }
+}
+
+/** The names that a scheme signs beside its own headers, in lower case. */
+function signedNames({ template }: Scheme): readonly string[] {
+  return template.flatMap((part) => ('header' in part ? [part.header.toLowerCase()] : []))
+}
+
+/** The names that a scheme signs and that are not among the headers. */
+export function missingOf(scheme: Scheme, headers: RawHeaders): readonly string[] {
+  const given = headers.map(([name]) => name.toLowerCase())
+  return signedNames(scheme).filter((name) => !given.includes(name))
+}
+
+function headerOf(text: string): readonly [string, string] {
+  const at = text.indexOf(':')
+  const [name, value] = [text.slice(0, Math.max(at, 0)).trim(), text.slice(at + 1).trim()]
+  try {
+    validateHeaderName(name)
+    validateHeaderValue(name, value)
+  } catch {
+    throw new CliError('USAGE', "--header must be 'name: value'")
+  }
+  return [name, value]
+}
