@@ -17,8 +17,7 @@ import { type Call, prepared, type Target } from './call.ts'
 import { endpoints } from './contract.ts'
 import type { Limiter } from './limiter.ts'
 import { faultCode, provesUnsent, showable } from './network-fault.ts'
-import { type Answer, readAnswer } from './read-response.ts'
-import { refusedAnswer } from './refused-answer.ts'
+import { type Answer, readAnswer, refusedAnswer } from './read-response.ts'
 import { delayBefore, type Failing, type RetryPolicy, readRetryAfter } from './retry.ts'
 
 /** One attempt of one call; safe to log. */

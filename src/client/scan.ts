@@ -30,22 +30,18 @@ interface ScanOptions {
 /** `reached`: the bound; `ended`: the list; `unsorted`: another order, which proves nothing. */
 type UpdatesRead = 'reached' | 'ended' | 'unsorted'
 
-/** How many times the front is read again; after that the next run finds the rest. */
-const mostPasses = 10
-
 /** Reads what was updated since a bound, and then what moved to the front meanwhile. */
 async function* scanUpdates(
   api: Lists,
   { from, asking }: ScanOptions,
 ): AsyncGenerator<Scanned, UpdatesRead> {
   const order = falling<Verification>(({ updatedAt }) => updatedAt)
-  const front = new Front()
+  let front: readonly Verification[] | undefined
   let pages = 0
   let read: UpdatesRead = 'ended'
   for await (const { data: items } of byUpdate(api, asking)) {
     pages += 1
-    if (pages === 1) front.moveTo(items)
-    front.fresh(items)
+    front ??= items
     yield { of: 'verification', items }
     if (!order.holds(items)) return 'unsorted'
     if (!order.isBefore(from)) continue
@@ -53,26 +49,22 @@ async function* scanUpdates(
     break
   }
   // A single page shows one moment: nothing can have moved within it.
-  if (pages > 1) yield* scanMoved(api, front, asking)
+  if (front && pages > 1) yield* scanMoved(api, front, asking)
   return read
 }
 
-/** Reads the front again until that takes one page, or shows nothing new. */
-async function* scanMoved(api: Lists, front: Front, asking: CallOptions): AsyncGenerator<Scanned> {
-  for (let pass = 0; pass < mostPasses; pass++) {
-    let pages = 0
-    let found = 0
-    let first: readonly Verification[] = []
-    for await (const { data } of byUpdate(api, asking)) {
-      pages += 1
-      if (pages === 1) first = data
-      const items = front.fresh(data)
-      found += items.length
-      if (items.length > 0) yield { of: 'verification', items }
-      if (front.isPassed(data)) break
-    }
-    if (pages < 2 || found === 0) return
-    front.moveTo(first)
+/** Reads the front once more: records that were updated since its first page was read. */
+async function* scanMoved(
+  api: Lists,
+  front: readonly Verification[],
+  asking: CallOptions,
+): AsyncGenerator<Scanned> {
+  const seen = new Set(front.map(stateOf))
+  const newest = Math.max(...front.map(timeOf).filter((time) => !Number.isNaN(time)))
+  for await (const { data } of byUpdate(api, asking)) {
+    const items = data.filter((item) => timeOf(item) >= newest && !seen.has(stateOf(item)))
+    if (items.length > 0) yield { of: 'verification', items }
+    if (data.some((item) => timeOf(item) < newest)) return
   }
 }
 
@@ -80,30 +72,8 @@ function byUpdate(api: Lists, asking: CallOptions) {
   return api.verifications.iterate({ sort: 'updated_at' }, asking).pages()
 }
 
-/** The records updated since the first page was read, and which of them were seen as they are. */
-class Front {
-  readonly #seen = new Set<string>()
-  #since = Number.NEGATIVE_INFINITY
-
-  /** Starts the front at the newest update of a first page. */
-  moveTo(items: readonly Verification[]): void {
-    const times = items.map(timeOf).filter((time) => !Number.isNaN(time))
-    this.#since = Math.max(this.#since, ...times)
-  }
-
-  /** The records of the front that were not yet seen in their current state. */
-  fresh(items: readonly Verification[]): readonly Verification[] {
-    return items.filter((item) => {
-      const state = `${item.updatedAt} ${item.id}`
-      if (timeOf(item) < this.#since || this.#seen.has(state)) return false
-      this.#seen.add(state)
-      return true
-    })
-  }
-
-  isPassed(items: readonly Verification[]): boolean {
-    return items.some((item) => timeOf(item) < this.#since)
-  }
+function stateOf({ id, updatedAt }: Verification): string {
+  return `${updatedAt} ${id}`
 }
 
 function timeOf({ updatedAt }: Verification): number {
