@@ -32,8 +32,6 @@ import { type Lists, type Scanned, scan } from './scan.ts'
 import {
   type Bound,
   boundOf,
-  isAbove,
-  isWithin,
   nextPosition,
   type Position,
   rememberedBy,
@@ -233,10 +231,8 @@ function eventsOf({ began, tally }: Run, page: Scanned, bound: Bound): DerivedEv
     })
     const times = [updatedAt, ...readable.map(({ changedAt }) => changedAt)]
     // A record that moved while an earlier run read pages was seen by no run: its past counts too.
-    const moved = times.some((time) => isWithin(bound, time))
-    return readable.filter(
-      ({ changedAt }) => isWithin(bound, changedAt) || (moved && isAbove(bound, changedAt)),
-    )
+    const moved = times.some((time) => parseTime(time) >= bound.from)
+    return moved ? readable.filter(({ changedAt }) => parseTime(changedAt) >= bound.floor) : []
   })
 }
 

@@ -27,30 +27,31 @@ interface ScanOptions {
   readonly asking: CallOptions
 }
 
-/** `reached`: the bound; `ended`: the list; `unsorted`: another order, which proves nothing. */
-type UpdatesRead = 'reached' | 'ended' | 'unsorted'
-
-/** Reads what was updated since a bound, and then what moved to the front meanwhile. */
-async function* scanUpdates(
+/** Reads what was updated since a bound, then what moved to the front meanwhile or has expired. */
+async function* scanVerifications(
   api: Lists,
   { from, asking }: ScanOptions,
-): AsyncGenerator<Scanned, UpdatesRead> {
+): AsyncGenerator<Scanned> {
   const order = falling<Verification>(({ updatedAt }) => updatedAt)
   let front: readonly Verification[] | undefined
   let pages = 0
-  let read: UpdatesRead = 'ended'
   for await (const { data: items } of byUpdate(api, asking)) {
     pages += 1
     front ??= items
     yield { of: 'verification', items }
-    if (!order.holds(items)) return 'unsorted'
-    if (!order.isBefore(from)) continue
-    read = 'reached'
-    break
+    if (!order.holds(items)) return yield* scanCreated(api, asking)
+    if (order.isBefore(from)) break
   }
   // A single page shows one moment: nothing can have moved within it.
   if (front && pages > 1) yield* scanMoved(api, front, asking)
-  return read
+  if (order.isBefore(from)) yield* scanExpired(api, { from, asking })
+}
+
+/** In any other order a change can shift other records out of sight; by creation it cannot. */
+async function* scanCreated(api: Lists, asking: CallOptions): AsyncGenerator<Scanned> {
+  for await (const { data } of api.verifications.iterate({}, asking).pages()) {
+    yield { of: 'verification', items: data }
+  }
 }
 
 /** Reads the front once more: records that were updated since its first page was read. */
@@ -87,17 +88,6 @@ export function scan(api: Lists, stream: Stream, options: ScanOptions): AsyncGen
   return stream === 'verifications'
     ? scanVerifications(api, options)
     : scanClients(api, stream, options)
-}
-
-async function* scanVerifications(api: Lists, options: ScanOptions): AsyncGenerator<Scanned> {
-  const read = yield* scanUpdates(api, options)
-  if (read === 'reached') yield* scanExpired(api, options)
-  if (read !== 'unsorted') return
-  // In any other order a change can shift other records out of sight; by creation it cannot.
-  const { asking } = options
-  for await (const { data } of api.verifications.iterate({}, asking).pages()) {
-    yield { of: 'verification', items: data }
-  }
 }
 
 /**

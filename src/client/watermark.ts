@@ -3,7 +3,6 @@
 import { invalid, shown } from '../foundation/check.ts'
 import { defined } from '../foundation/defined.ts'
 import type { Keeper } from '../options.ts'
-import { parseTime } from '../protocol/json-paths.ts'
 
 /** The streams that are read in turn, each with its own position. */
 export const streams = ['verifications', 'clients', 'deletions'] as const
@@ -99,16 +98,6 @@ function positionOf(since: unknown, stream: Stream): Position {
 
 function tooLate(what: string, fix: string) {
   return invalid(`${what} must not be in the future: ${fix}, or correct the clock`)
-}
-
-/** Whether a change lies within a bound. */
-export function isWithin({ from }: Bound, changedAt: string): boolean {
-  return parseTime(changedAt) >= from
-}
-
-/** Whether a change counts because its record changed within the bound. */
-export function isAbove({ from, floor }: Bound, changedAt: string): boolean {
-  return floor < from && parseTime(changedAt) >= floor
 }
 
 /** The position after a complete run that found `newest`. */
