@@ -102,17 +102,6 @@ export class NotFoundError extends ApiError<'NOT_FOUND'> {
   }
 }
 
-const [mostFields, mostText] = [20, 200]
-
-/** A message stays one that a log can hold; `errors` has all. */
-function fieldsShown(errors: readonly FieldError[]): readonly string[] {
-  const shown = errors
-    .slice(0, mostFields)
-    .map(({ field, message }) => `${field || 'input'}: ${message}`.slice(0, mostText))
-  const more = errors.length - shown.length
-  return more > 0 ? [...shown, `and ${more} more`] : shown
-}
-
 /** 422: invalid fields, found before sending (`attempts` is 0) or by the service. */
 export class ValidationError extends ApiError<'VALIDATION_ERROR'> {
   override readonly name = 'ValidationError'
@@ -121,7 +110,9 @@ export class ValidationError extends ApiError<'VALIDATION_ERROR'> {
   constructor(
     init: Omit<ApiErrorInit, 'code' | 'status'> & { readonly errors: readonly FieldError[] },
   ) {
-    const message = [init.message, ...fieldsShown(init.errors)].join('; ')
+    const faults = init.errors.map(({ field, message }) => `${field || 'input'}: ${message}`)
+    // A log must be able to hold it; `errors` has all.
+    const message = [init.message, ...faults].join('; ').slice(0, 4000)
     super({ ...init, message, code: 'VALIDATION_ERROR', status: 422 })
     this.errors = init.errors
   }

@@ -1,5 +1,6 @@
 // The typed client of the service: its six endpoints, and iteration over its two lists.
 import { stopwatch } from '../foundation/clock.ts'
+import { defined } from '../foundation/defined.ts'
 import {
   type AssembledVerification,
   type Client,
@@ -7,7 +8,7 @@ import {
   type Verification,
 } from '../protocol/resources.ts'
 import type { CallOptions } from './api-error.ts'
-import { isApiError, MalformedResponseError, OutcomeUnknownError } from './api-error.ts'
+import { isApiError, OutcomeUnknownError } from './api-error.ts'
 import type { Call } from './call.ts'
 import { type ClientOptions, createSender } from './client-options.ts'
 import type {
@@ -17,7 +18,7 @@ import type {
   VerificationQuery,
 } from './contract.ts'
 import { findClients, findVerifications, type SentCreate } from './look-up.ts'
-import { createPager, type Page, type Pager, pinning } from './pager.ts'
+import { createPager, type Page, type Pager } from './pager.ts'
 import { request, type Sender } from './request.ts'
 
 /** Sections 4.1 to 4.3. */
@@ -33,9 +34,9 @@ export interface Verifications {
   /** One verification, with its score, step data and audit trail. */
   get(id: string, options?: CallOptions): Promise<AssembledVerification>
   /**
-   * Yields every record that existed when iteration started, once. Records that change meanwhile
-   * can be skipped when sorting by `updated_at`, and cause others to be skipped when filtering or
-   * sorting by `status`; iterate by creation date without that filter if you need completeness.
+   * Yields every record once. Records that change meanwhile can be skipped when sorting by
+   * `updated_at`, and cause others to be skipped when filtering or sorting by `status`; iterate by
+   * creation date without that filter if you need completeness.
    */
   iterate(query?: Omit<VerificationQuery, 'page'>, options?: CallOptions): Pager<Verification>
 }
@@ -52,8 +53,8 @@ export interface Clients {
   list(query?: ClientQuery, options?: CallOptions): Promise<Page<Client>>
   get(id: string, options?: CallOptions): Promise<Client>
   /**
-   * Yields every record once. This list cannot be pinned to a date: a client that is deleted or
-   * leaves the filter meanwhile can cause others to be skipped.
+   * Yields every record once. A client that is deleted or leaves the filter meanwhile can cause
+   * others to be skipped.
    */
   iterate(query?: Omit<ClientQuery, 'page'>, options?: CallOptions): Pager<Client>
 }
@@ -82,12 +83,7 @@ function verifications(sender: Sender): Verifications {
   const list: Verifications['list'] = (query = {}, options) =>
     read(sender, { endpoint: 'listVerifications', query, options })
   const iterate: Verifications['iterate'] = (query = {}, options) =>
-    createPager<Verification, VerificationQuery>({
-      query: largestPages(query),
-      read: (one) => list(one, options),
-      endless: () => endless('listVerifications', '/verifications'),
-      ...pinning<VerificationQuery, Verification>(query, (own) => list(own, options)),
-    })
+    createPager((page) => list({ limit: limits.limit.max, ...defined(query), page }, options))
   return Object.freeze<Verifications>({
     list,
     iterate,
@@ -103,11 +99,7 @@ function clients(sender: Sender): Clients {
   const list: Clients['list'] = (query = {}, options) =>
     read(sender, { endpoint: 'listClients', query, options })
   const iterate: Clients['iterate'] = (query = {}, options) =>
-    createPager<Client, ClientQuery>({
-      query: largestPages(query),
-      read: (one) => list(one, options),
-      endless: () => endless('listClients', '/clients'),
-    })
+    createPager((page) => list({ limit: limits.limit.max, ...defined(query), page }, options))
   return Object.freeze<Clients>({
     list,
     iterate,
@@ -117,11 +109,6 @@ function clients(sender: Sender): Clients {
         findClients(sent, (query) => iterate(query, own).pages()),
       ),
   })
-}
-
-/** Iterations read the largest pages that there are, unless `limit` is set. */
-function largestPages<Query extends { readonly limit?: number | undefined }>(query: Query): Query {
-  return { ...query, limit: query.limit ?? limits.limit.max }
 }
 
 async function read<
@@ -147,12 +134,4 @@ async function create<Name extends 'createVerification' | 'createClient'>(
   const began = () => sender.now().getTime() - elapsed()
   const sent = { body, began, behind: () => sender.serviceClock.behind }
   throw new OutcomeUnknownError({ status, requestInfo, cause: error }, (own) => find(sent, own))
-}
-
-function endless(endpoint: 'listVerifications' | 'listClients', path: string) {
-  return new MalformedResponseError({
-    code: 'RESPONSE_MALFORMED',
-    message: 'the list does not end: every page announces another one and brings nothing new',
-    requestInfo: { endpoint, method: 'GET', path, attempts: 1 },
-  })
 }

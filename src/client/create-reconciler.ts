@@ -7,8 +7,12 @@ import { systemClock } from '../foundation/clock.ts'
 import { warn, warnIfItThrows, warnOnce } from '../foundation/warn.ts'
 import { describeError, printable } from '../observe/observe.ts'
 import { isApiError } from './api-error.ts'
-import { checkReconcile, type ReconcileOptions, reconcile } from './reconcile.ts'
-import type { ReconcileReport } from './reconcile-report.ts'
+import {
+  checkReconcile,
+  type ReconcileOptions,
+  type ReconcileReport,
+  reconcile,
+} from './reconcile.ts'
 import type { Watermark, WatermarkStore } from './watermark.ts'
 
 /** How far the first run looks back, in milliseconds. */
@@ -68,71 +72,63 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
   const since = shared.since ?? new Date(now().getTime() - lookBack)
   const run = { ...shared, since, watermark, grace }
   checkReconcile(run)
-  return new Schedule(every, {
-    reconcile: (signal) => reconcile({ ...run, signal }),
-    onReport: (report) => warnIfItThrows("the reconciler's onReport", () => onReport(report)),
-    onError: (error) => warnIfItThrows("the reconciler's onError", () => onError(error)),
-  })
+  return schedule(
+    every,
+    async (signal) => {
+      const report = await reconcile({ ...run, signal })
+      warnIfItThrows("the reconciler's onReport", () => onReport(report))
+      return report
+    },
+    (error) => warnIfItThrows("the reconciler's onError", () => onError(error)),
+  )
 }
 
-interface Steps {
-  reconcile(signal: AbortSignal): Promise<ReconcileReport>
-  onReport(report: ReconcileReport): void
-  onError(error: unknown): void
-}
-
-class Schedule implements Reconciler {
-  readonly #every: number
-  readonly #steps: Steps
-  #running: { readonly stop: AbortController; readonly work: Promise<ReconcileReport> } | undefined
-  #schedule: AbortController | undefined
-
-  constructor(every: number, steps: Steps) {
-    this.#every = every
-    this.#steps = steps
-  }
-
-  run(): Promise<ReconcileReport> {
-    const before = this.#running
+function schedule(
+  every: number,
+  runOnce: (signal: AbortSignal) => Promise<ReconcileReport>,
+  onError: (error: unknown) => void,
+): Reconciler {
+  let running:
+    | { readonly stop: AbortController; readonly work: Promise<ReconcileReport> }
+    | undefined
+  let scheduled: AbortController | undefined
+  const run = (): Promise<ReconcileReport> => {
+    const before = running
     if (before && !before.stop.signal.aborted) return before.work
     const stop = new AbortController()
-    const work = this.#begin(stop.signal, before?.work).finally(() => {
-      if (this.#running?.stop === stop) this.#running = undefined
-    })
-    this.#running = { stop, work }
+    // A run that was stopped may still be ending: never two at a time.
+    const ended = Promise.resolve(before?.work).catch(() => {})
+    const work = ended
+      .then(() => runOnce(stop.signal))
+      .finally(() => {
+        if (running?.stop === stop) running = undefined
+      })
+    running = { stop, work }
     return work
   }
-
-  start(): void {
-    if (this.#schedule) return
-    this.#schedule = new AbortController()
-    void this.#loop(this.#schedule.signal)
-  }
-
-  async stop(): Promise<void> {
-    const reason = new DOMException('the reconciler was stopped', 'AbortError')
-    this.#schedule?.abort(reason)
-    this.#schedule = undefined
-    this.#running?.stop.abort(reason)
-    await this.#running?.work.catch(() => {})
-  }
-
-  async #begin(signal: AbortSignal, before: Promise<unknown> | undefined) {
-    // A run that was stopped may still be ending: never two at a time.
-    await before?.catch(() => {})
-    const report = await this.#steps.reconcile(signal)
-    this.#steps.onReport(report)
-    return report
-  }
-
-  async #loop(signal: AbortSignal): Promise<void> {
+  const loop = async (signal: AbortSignal) => {
     while (!signal.aborted) {
-      await this.run().catch((error: unknown) => {
-        if (!signal.aborted) this.#steps.onError(error)
+      await run().catch((error: unknown) => {
+        if (!signal.aborted) onError(error)
       })
       // A schedule alone keeps no process alive.
-      await sleep(this.#every, signal, { ref: false }).catch(() => {})
+      await sleep(every, signal, { ref: false }).catch(() => {})
     }
+  }
+  return {
+    run,
+    start() {
+      if (scheduled) return
+      scheduled = new AbortController()
+      void loop(scheduled.signal)
+    },
+    async stop() {
+      const reason = new DOMException('the reconciler was stopped', 'AbortError')
+      scheduled?.abort(reason)
+      scheduled = undefined
+      running?.stop.abort(reason)
+      await running?.work.catch(() => {})
+    },
   }
 }
 

@@ -43,8 +43,13 @@ export {
   type SubscriptionStep,
 } from './migrate-subscriptions.ts'
 export type { Page, Pager } from './pager.ts'
-export { type ReconcileOptions, reconcile } from './reconcile.ts'
-export type { FeedFailure, ReconcileProgress, ReconcileReport } from './reconcile-report.ts'
+export {
+  type FeedFailure,
+  type ReconcileOptions,
+  type ReconcileProgress,
+  type ReconcileReport,
+  reconcile,
+} from './reconcile.ts'
 export type { ObserveRequests, RequestObserved } from './request.ts'
 export type { RequestRetryOptions } from './retry.ts'
 export type { Watermark, WatermarkStore } from './watermark.ts'

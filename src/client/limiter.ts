@@ -20,8 +20,6 @@ export interface Limiter {
   acquire(signal?: AbortSignal, timeout?: number, background?: boolean): Promise<() => void>
   /** Pauses all callers for `ms` milliseconds. */
   pause(ms: number): void
-  /** The number of callers that wait. */
-  readonly waiting: number
 }
 
 /** Options of `createLimiter`. */
@@ -78,10 +76,6 @@ class SlidingWindow implements Limiter {
     this.#time = time
   }
 
-  get waiting(): number {
-    return this.#queue.size
-  }
-
   pause(ms: number): void {
     this.#pausedUntil = Math.max(this.#pausedUntil, this.#time() + ms)
     this.#next()
@@ -122,20 +116,12 @@ class SlidingWindow implements Limiter {
       grant()
     }
     if (this.#queue.size === 0) return
-    const free = this.#freeFrom(at)
+    const ends = [...this.#counted].map(({ until }) => until)
+    const next = at < this.#pausedUntil ? this.#pausedUntil : Math.min(never, ...ends)
     // If no counted request has an end, the report of one comes back here.
-    if (free === never) return
-    const wait = Math.max(1, Math.max(free, this.#pausedUntil) - at)
+    if (next === never) return
+    const wait = Math.max(1, next - at)
     this.#timer = setTimeout(() => this.#next(), Math.min(wait, longestTimer))
-  }
-
-  /** When the next place can be free for a caller that waits. */
-  #freeFrom(at: number): number {
-    const isFull = this.#isFull()
-    if (!isFull && at < this.#pausedUntil) return at
-    // If a place is free, only callers in the background wait, for a place of their half.
-    const held = [...this.#counted].filter(({ background }) => isFull || background)
-    return Math.min(never, ...held.map(({ until }) => until))
   }
 
   #isFull(): boolean {

@@ -30,40 +30,55 @@ export interface SentCreate {
 }
 
 /** Verifications that match the input of a create call. */
-export async function findVerifications(
-  { body, ...sent }: SentCreate,
+export function findVerifications(
+  sent: SentCreate,
   read: ReadList<Verification>,
 ): Promise<readonly Verification[]> {
-  const given = createVerificationBody.parse(JSON.parse(body))
+  const given = createVerificationBody.parse(JSON.parse(sent.body))
   const { type, clientId, matterId, subjectEmail, subjectName } = given
   const search = searchText([subjectEmail, subjectName])
-  const found: Verification[] = []
-  const order = falling<Verification>(({ createdAt }) => createdAt)
-  for await (const { data } of read(defined({ type, clientId, matterId, search }))) {
-    found.push(...data.filter((one) => fitsVerification(one, given)))
-    if (order.holds(data) && order.isBefore(earliest(sent))) break
-  }
-  return newestFirst(found, earliest(sent))
+  const pages = read(defined({ type, clientId, matterId, search }))
+  return found(
+    pages,
+    (one) => fitsVerification(one, given),
+    () => earliest(sent),
+  )
 }
 
 /** Clients that match; an `externalId` is the caller's own and decides alone. */
-export async function findClients(
-  { body, ...sent }: SentCreate,
-  read: ReadList<Client>,
-): Promise<readonly Client[]> {
-  const given = createClientBody.parse(JSON.parse(body))
+export function findClients(sent: SentCreate, read: ReadList<Client>): Promise<readonly Client[]> {
+  const given = createClientBody.parse(JSON.parse(sent.body))
   const { externalId, email, businessName, nameLast, nameFirst } = given
   const search = [externalId, email, businessName, nameLast, nameFirst].find(isText)
-  const byExternalId = isText(externalId)
-  const order = falling<Client>(({ createdAt }) => createdAt)
-  const found: Client[] = []
-  for await (const { data } of read(defined({ search, sort: 'created_at' }))) {
-    const fits = (one: Client) =>
-      byExternalId ? one.externalId === externalId : fitsClient(one, given)
-    found.push(...data.filter(fits))
-    if (!byExternalId && order.holds(data) && order.isBefore(earliest(sent))) break
+  const pages = read(defined({ search, sort: 'created_at' }))
+  return isText(externalId)
+    ? found(
+        pages,
+        (one) => one.externalId === externalId,
+        () => Number.NEGATIVE_INFINITY,
+      )
+    : found(
+        pages,
+        (one) => fitsClient(one, given),
+        () => earliest(sent),
+      )
+}
+
+/** Resources that fit and are not older, newest first. */
+async function found<Item extends { readonly createdAt: string }>(
+  pages: AsyncIterable<Page<Item>>,
+  fits: (one: Item) => boolean,
+  since: () => number,
+): Promise<readonly Item[]> {
+  const items: Item[] = []
+  const order = falling<Item>(({ createdAt }) => createdAt)
+  for await (const { data } of pages) {
+    items.push(...data.filter(fits))
+    if (order.holds(data) && order.isBefore(since())) break
   }
-  return newestFirst(found, byExternalId ? Number.NEGATIVE_INFINITY : earliest(sent))
+  return items
+    .filter(({ createdAt }) => !(parseTime(createdAt) < since()))
+    .sort((one, other) => parseTime(other.createdAt) - parseTime(one.createdAt))
 }
 
 /** The earliest time of creation, by the service's clock. */
@@ -110,15 +125,6 @@ function canonical(value: unknown): string {
       ? Object.fromEntries(Object.entries(inner).sort(([one], [other]) => (one < other ? -1 : 1)))
       : inner,
   )
-}
-
-function newestFirst<Item extends { readonly createdAt: string }>(
-  items: readonly Item[],
-  since: number,
-): Item[] {
-  return items
-    .filter(({ createdAt }) => !(parseTime(createdAt) < since))
-    .sort((one, other) => parseTime(other.createdAt) - parseTime(one.createdAt))
 }
 
 /** `search` takes 100 characters (section 4.2), and a subject's name may be longer. */

@@ -28,8 +28,6 @@ export interface SubscriptionPair {
   readonly old: EventSubscription
   /** The replacement; then the subscription for filters that were not renamed. */
   readonly created: readonly string[]
-  /** The filters of a creation that was not confirmed: the next run looks for its result first. */
-  readonly creating?: readonly string[]
   /** The old subscription was removed. */
   readonly removed?: boolean
 }
@@ -101,7 +99,8 @@ const names: readonly (keyof MigrateSubscriptionsOptions)[] = [
 
 /**
  * Plans, applies or rolls back the replacement of legacy filters. Deploy the receiver first: it takes
- * both names. A failed run can be started again; start one run at a time.
+ * both names. If a creation failed without a response, delete what it made before the next run;
+ * start one run at a time.
  *
  * @throws WebhookError `OPTION_INVALID`; what the API and the journal throw; the signal's reason
  * @example
@@ -116,8 +115,8 @@ export async function migrateSubscriptions(
   const plan = listed.map(planSubscription)
   const steps: SubscriptionStep[] = []
   if (action !== 'plan' && journal) {
-    const run = new Migration(api, options, { journal, listed, pairs: await journal.read() })
-    for await (const step of action === 'apply' ? run.apply(plan) : run.rollBack()) {
+    const run: MigrationRun = { api, options, journal, listed, pairs: await journal.read() }
+    for await (const step of action === 'apply' ? apply(run, plan) : rollBack(run)) {
       steps.push(step)
       onStep?.(step)
     }
@@ -156,125 +155,99 @@ function planSubscription(subscription: EventSubscription): PlannedSubscription 
   return { ...plan, action: renamed.length === 0 ? 'covered' : 'replace' }
 }
 
-interface MigrationState {
+/** A run that applies or rolls back. */
+interface MigrationRun {
+  readonly api: SubscriptionApi
+  readonly options: MigrateSubscriptionsOptions
   readonly journal: MigrationJournal
   readonly listed: readonly EventSubscription[]
-  readonly pairs: readonly SubscriptionPair[]
+  pairs: readonly SubscriptionPair[]
 }
 
-/** A run that applies or rolls back. */
-class Migration {
-  readonly #api: SubscriptionApi
-  readonly #options: MigrateSubscriptionsOptions
-  readonly #journal: MigrationJournal
-  readonly #listed: readonly EventSubscription[]
-  #pairs: readonly SubscriptionPair[]
-
-  constructor(api: SubscriptionApi, options: MigrateSubscriptionsOptions, state: MigrationState) {
-    this.#api = api
-    this.#options = options
-    this.#journal = state.journal
-    this.#listed = state.listed
-    this.#pairs = state.pairs
+async function* apply(
+  run: MigrationRun,
+  plan: readonly PlannedSubscription[],
+): AsyncGenerator<SubscriptionStep> {
+  for (const planned of plan) {
+    run.options.signal?.throwIfAborted()
+    if (planned.action === 'replace') yield await replace(run, planned)
   }
+}
 
-  async *apply(plan: readonly PlannedSubscription[]): AsyncGenerator<SubscriptionStep> {
-    for (const planned of plan) {
-      this.#options.signal?.throwIfAborted()
-      if (planned.action === 'replace') yield await this.#replace(planned)
+async function replace(
+  run: MigrationRun,
+  { subscription, renamed, kept }: PlannedSubscription,
+): Promise<SubscriptionStep> {
+  const { id, secret: _, ...rest } = subscription
+  const pair = run.pairs.find((one) => one.old.id === id) ?? { old: { id, ...rest }, created: [] }
+  const replacement = run.listed.find((one) => one.id === pair.created[0])
+  if (!replacement) {
+    const made = await create(run, { ...subscription, events: renamed })
+    await save(run, { ...pair, created: [made] })
+    return { id, did: 'created', replacement: made }
+  }
+  const ids = { id, replacement: replacement.id }
+  const hasDelivered = await run.options.hasDelivered?.(replacement.id)
+  if (!hasDelivered || replacement.active === false) {
+    return { ...ids, did: 'waiting', waitsFor: 'delivery' }
+  }
+  if (!(await isSettled(run, id))) return { ...ids, did: 'waiting', waitsFor: 'retries' }
+  let { created } = pair
+  if (kept.length > 0 && created.length < 2) {
+    // Before the removal: the other order would lose events.
+    created = [...created, await create(run, { ...subscription, events: kept })]
+    await save(run, { ...pair, created })
+  }
+  await run.api.remove(id)
+  await save(run, { ...pair, created, removed: true })
+  return { ...ids, did: 'removed' }
+}
+
+/** Undoes every pair of the journal, the latest first. */
+async function* rollBack(run: MigrationRun): AsyncGenerator<SubscriptionStep> {
+  for (const pair of [...run.pairs].reverse()) {
+    run.options.signal?.throwIfAborted()
+    yield* takeBack(run, pair)
+  }
+}
+
+async function* takeBack(
+  run: MigrationRun,
+  { old, created, removed }: SubscriptionPair,
+): AsyncGenerator<SubscriptionStep> {
+  const replacements = run.listed.filter(({ id }) => created.includes(id))
+  let { id: oldId } = old
+  let isAlone = removed
+  if (!run.listed.some(({ id, active }) => id === oldId && active !== false)) {
+    const secret = replacements[0]?.secret
+    oldId = await create(run, { ...old, ...(secret !== undefined && { secret }) })
+    isAlone = true
+    await save(run, { old: { ...old, id: oldId }, created, removed: true }, old.id)
+    yield { id: old.id, did: 'restored', replacement: oldId }
+  }
+  for (const { id } of replacements) {
+    // It alone carried the events since the old one was removed.
+    if (isAlone && !(await isSettled(run, id))) {
+      yield { id, did: 'waiting', waitsFor: 'retries' }
+      return
     }
+    await run.api.remove(id)
+    yield { id, did: 'removed' }
   }
+  await save(run, undefined, oldId)
+}
 
-  /** Undoes every pair of the journal, the latest first. */
-  async *rollBack(): AsyncGenerator<SubscriptionStep> {
-    for (const pair of [...this.#pairs].reverse()) {
-      this.#options.signal?.throwIfAborted()
-      yield* this.#takeBack(pair)
-    }
-  }
+async function isSettled({ options }: MigrationRun, id: string): Promise<boolean> {
+  return (await options.isSettled?.(id)) ?? true
+}
 
-  async #replace({ subscription, renamed, kept }: PlannedSubscription): Promise<SubscriptionStep> {
-    const { id } = subscription
-    const { secret: _, ...old } = subscription
-    const pair = this.#pairs.find((one) => one.old.id === id) ?? { old, created: [] }
-    const replacement = this.#listed.find((one) => one.id === pair.created[0])
-    if (!replacement) {
-      const made = await this.#create(
-        { ...pair, created: [] },
-        { ...subscription, events: renamed },
-      )
-      await this.#save({ old, created: [made] })
-      return { id, did: 'created', replacement: made }
-    }
-    const ids = { id, replacement: replacement.id }
-    const hasDelivered = await this.#options.hasDelivered?.(replacement.id)
-    if (!hasDelivered || replacement.active === false) {
-      return { ...ids, did: 'waiting', waitsFor: 'delivery' }
-    }
-    if (!(await this.#isSettled(id))) return { ...ids, did: 'waiting', waitsFor: 'retries' }
-    let { created } = pair
-    if (kept.length > 0 && created.length < 2) {
-      // Before the removal: the other order would lose events.
-      created = [...created, await this.#create(pair, { ...subscription, events: kept })]
-      await this.#save({ old, created })
-    }
-    await this.#api.remove(id)
-    await this.#save({ old, created, removed: true })
-    return { ...ids, did: 'removed' }
-  }
+async function create({ api }: MigrationRun, { id: _, ...input }: EventSubscription) {
+  return (await api.create(input)).id
+}
 
-  async *#takeBack(pair: SubscriptionPair): AsyncGenerator<SubscriptionStep> {
-    let { old, removed } = pair
-    const isReplacement = String(pair.creating) !== String(old.events)
-    const lost = isReplacement ? this.#findLost(pair, pair.creating) : undefined
-    const created = [...pair.created, ...(lost ? [lost.id] : [])]
-    const ours = this.#listed.filter(({ id }) => created.includes(id))
-    if (!this.#listed.some(({ id, active }) => id === old.id && active !== false)) {
-      const secret = ours[0]?.secret
-      const like = { ...old, ...(secret !== undefined && { secret }) }
-      const restored = await this.#create(pair, like)
-      old = { ...old, id: restored }
-      removed = true
-      await this.#save({ old, created, removed }, pair.old.id)
-      yield { id: pair.old.id, did: 'restored', replacement: restored }
-    }
-    for (const { id } of ours) {
-      // It alone carried the events since the old one was removed.
-      if (removed && !(await this.#isSettled(id))) {
-        yield { id, did: 'waiting', waitsFor: 'retries' }
-        return
-      }
-      await this.#api.remove(id)
-      yield { id, did: 'removed' }
-    }
-    await this.#save(undefined, old.id)
-  }
-
-  async #isSettled(id: string): Promise<boolean> {
-    return (await this.#options.isSettled?.(id)) ?? true
-  }
-
-  /** Creates a subscription, or finds the one that an earlier run created without the response. */
-  async #create(pair: SubscriptionPair, { id: _, ...input }: EventSubscription): Promise<string> {
-    const lost = this.#findLost(pair, input.events)
-    if (lost) return lost.id
-    await this.#save({ ...pair, creating: input.events })
-    return (await this.#api.create(input)).id
-  }
-
-  #findLost({ old, creating }: SubscriptionPair, events: readonly string[] = []) {
-    const noted = this.#pairs.flatMap((one) => [one.old.id, ...one.created])
-    const filters = String(events)
-    if (String(creating) !== filters) return undefined
-    return this.#listed.find(
-      (one) => one.url === old.url && String(one.events) === filters && !noted.includes(one.id),
-    )
-  }
-
-  /** Writes a pair in place of that of an old subscription, or removes it. */
-  async #save(pair: SubscriptionPair | undefined, of = pair?.old.id): Promise<void> {
-    const others = this.#pairs.filter(({ old }) => old.id !== of)
-    this.#pairs = pair ? [...others, pair] : others
-    await this.#journal.write(this.#pairs)
-  }
+/** Writes a pair in place of that of an old subscription, or removes it. */
+async function save(run: MigrationRun, pair: SubscriptionPair | undefined, of = pair?.old.id) {
+  const others = run.pairs.filter(({ old }) => old.id !== of)
+  run.pairs = pair ? [...others, pair] : others
+  await run.journal.write(run.pairs)
 }

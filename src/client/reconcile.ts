@@ -1,5 +1,7 @@
 // Finds the events that must have happened and never arrived, and puts them through the receiver's
 // own pipeline: kept, retried and handled like any other, once.
+
+import type { OutcomeCode } from '../errors.ts'
 import {
   checkFunction,
   checkMilliseconds,
@@ -10,21 +12,26 @@ import {
   suggestion,
 } from '../foundation/check.ts'
 import { type Clock, systemClock } from '../foundation/clock.ts'
+import { defined } from '../foundation/defined.ts'
 import { warnIfItThrows } from '../foundation/warn.ts'
 import type { Keeper } from '../options.ts'
 import type { Outcome } from '../outcome/outcome.ts'
 import { ownEnvelope } from '../protocol/envelope.ts'
 import type { Entity } from '../protocol/events.ts'
-import { idOf, parseTime } from '../protocol/json-paths.ts'
+import { parseTime } from '../protocol/json-paths.ts'
+import type { EventName } from '../protocol/names.ts'
 import type { Receiver } from '../receiver.ts'
-import { clientEvents, type DerivedEvent, derivedKey, verificationEvents } from './derive-events.ts'
-import { type ReconcileProgress, type ReconcileReport, ReconcileTally } from './reconcile-report.ts'
+import {
+  clientEvents,
+  type DerivedEvent,
+  derivedKey,
+  unseen,
+  verificationEvents,
+} from './derive-events.ts'
 import { type Lists, type Scanned, scan } from './scan.ts'
 import {
   type Bound,
   boundOf,
-  isAbove,
-  isWithin,
   nextPosition,
   type Position,
   rememberedBy,
@@ -62,6 +69,65 @@ export interface ReconcileOptions {
   /** Called after every page. */
   readonly onProgress?: ((progress: ReconcileProgress) => void) | undefined
   readonly now?: Clock | undefined
+}
+
+/** An event that could not be fed. */
+export interface FeedFailure {
+  readonly name: EventName
+  readonly id: string
+  readonly code: OutcomeCode
+}
+
+/** The progress of a run, reported after every page. */
+export interface ReconcileProgress {
+  readonly stream: Stream
+  /** Records read. */
+  readonly read: number
+  /** Events that must have happened. */
+  readonly events: number
+  /** Of these, events that the inbox had not seen. */
+  readonly missing: number
+  readonly fed: number
+}
+
+/** The result of a run. */
+export interface ReconcileReport {
+  readonly dryRun: boolean
+  /** Everything could be read, and every missing event was fed. */
+  readonly complete: boolean
+  readonly read: { readonly verifications: number; readonly clients: number }
+  readonly events: {
+    /** Events that must have happened, by what the API shows. */
+    readonly derived: number
+    /** Of these, events that the inbox had seen. */
+    readonly present: number
+    readonly missing: number
+    /** Of the missing, events that the inbox took. */
+    readonly fed: number
+    /** Of the missing, events that arrived meanwhile: by webhook, or from another run. */
+    readonly arrived: number
+    readonly failed: number
+  }
+  /** Records with unreadable times, of which it is unknown whether they belong to the run. */
+  readonly unreadable: {
+    readonly count: number
+    /** The first hundred. */
+    readonly records: readonly Entity[]
+  }
+  /** The size of the gap. */
+  readonly gap: {
+    readonly byName: { readonly [Name in EventName]?: number }
+    /** Missing, of all that must have happened: from 0 to 1. */
+    readonly share: number
+    readonly oldest?: string
+    readonly newest?: string
+  }
+  /** The first hundred events that could not be fed. */
+  readonly failures: readonly FeedFailure[]
+  /** Where the next run can begin; absent if it must begin where this one did. */
+  readonly watermark?: Watermark
+  /** Events that no run can find, because the API does not show them. */
+  readonly unseen: readonly string[]
 }
 
 /** The receiver's inbox, which knows whether it has an event of an entity. */
@@ -120,21 +186,11 @@ export async function reconcile(options: ReconcileOptions): Promise<ReconcileRep
   for (const [stream, bound] of boundsOf(run, before, remembered)) {
     const newest = await readStream(run, stream, bound)
     if (newest === 'stopped') return run.tally.report(dryRun, undefined)
-    const position = positionIn(before, stream)
-    reached[stream] = nextPosition(newest, {
-      bound,
-      before: position,
-      now: run.began,
-      until: run.until,
-    })
+    reached[stream] = nextPosition(newest, bound)
   }
   const report = run.tally.report(dryRun, reached)
   if (report.complete && !dryRun) await store?.write(reached)
   return report
-}
-
-function positionIn(before: ReconcileOptions['since'], stream: Stream): Position | undefined {
-  return before instanceof Date || typeof before === 'string' ? undefined : before?.[stream]
 }
 
 /** The newest change that was found, or `stopped` if going on is pointless. */
@@ -175,15 +231,8 @@ function eventsOf({ began, tally }: Run, page: Scanned, bound: Bound): DerivedEv
     })
     const times = [updatedAt, ...readable.map(({ changedAt }) => changedAt)]
     // A record that moved while an earlier run read pages was seen by no run: its past counts too.
-    const moved = times.some((time) => isWithin(bound, time))
-    return readable.filter((event) => {
-      const { changedAt, entity } = event
-      if (!isWithin(bound, changedAt) && !(moved && isAbove(bound, changedAt))) return false
-      // Without its key the inbox would not know the event again: each run would feed it.
-      const known = idOf(derivedKey(event)) !== undefined
-      if (!known) tally.unreadable(entity)
-      return known
-    })
+    const moved = times.some((time) => parseTime(time) >= bound.from)
+    return moved ? readable.filter(({ changedAt }) => parseTime(changedAt) >= bound.floor) : []
   })
 }
 
@@ -224,6 +273,62 @@ async function feed(
     return 'stopped'
   } else if (outcome.kind === 'rejected') tally.failed(event, outcome.code)
   return undefined
+}
+
+const maxListed = 100
+
+/** Counts a run. */
+class ReconcileTally {
+  readonly read = { verifications: 0, clients: 0 }
+  readonly events = { derived: 0, present: 0, missing: 0, fed: 0, arrived: 0, failed: 0 }
+  readonly #byName: { [Name in EventName]?: number } = {}
+  readonly #failures: FeedFailure[] = []
+  readonly #unreadable = new Map<string, Entity>()
+  #oldest: string | undefined
+  #newest: string | undefined
+
+  missing({ name, occurredAt }: DerivedEvent): void {
+    this.events.missing += 1
+    this.#byName[name] = (this.#byName[name] ?? 0) + 1
+    const at = parseTime(occurredAt)
+    if (!(at >= parseTime(this.#oldest ?? ''))) this.#oldest = occurredAt
+    if (!(at <= parseTime(this.#newest ?? ''))) this.#newest = occurredAt
+  }
+
+  failed({ name, entity }: DerivedEvent, code: OutcomeCode): void {
+    this.events.failed += 1
+    if (this.#failures.length < maxListed) this.#failures.push({ name, id: entity.id, code })
+  }
+
+  unreadable(record: Entity): void {
+    this.#unreadable.set(`${record.type} ${record.id}`, record)
+  }
+
+  progress(stream: Stream): ReconcileProgress {
+    const { derived: events, missing, fed } = this.events
+    return { stream, read: this.read.verifications + this.read.clients, events, missing, fed }
+  }
+
+  /** `watermark` is where the run ended, or undefined if it stopped before its end. */
+  report(dryRun: boolean, watermark: Watermark | undefined): ReconcileReport {
+    const { derived, missing, failed } = this.events
+    const count = this.#unreadable.size
+    const isWhole = watermark !== undefined && failed === 0 && count === 0
+    const complete = isWhole && (missing === 0 || !dryRun)
+    const [oldest, newest] = [this.#oldest, this.#newest]
+    const share = missing / (derived || 1)
+    return defined({
+      dryRun,
+      complete,
+      read: this.read,
+      events: this.events,
+      unreadable: { count, records: [...this.#unreadable.values()].slice(0, maxListed) },
+      gap: defined({ byName: this.#byName, share, oldest, newest }),
+      failures: this.#failures,
+      watermark: complete ? watermark : undefined,
+      unseen,
+    })
+  }
 }
 
 /** A run in progress. */
@@ -278,9 +383,8 @@ function assertKnownTenant({ tenant }: ReconcileOptions, { tenants }: Ingester):
     throw tenantMissing()
   }
   if (named.includes(tenant)) return
-  const have = named.length === 0 ? 'they name none' : `they name ${named.slice(0, 3).join(', ')}`
   throw invalid(
-    `reconcile: no secret of this receiver is of the tenant '${tenant}': ${have}.${suggestion(tenant, named)}`,
+    `reconcile: no secret of this receiver is of the tenant '${tenant}'.${suggestion(tenant, named)}`,
   )
 }
 

@@ -5,8 +5,8 @@ import type { Clock } from '../foundation/clock.ts'
 import { defined } from '../foundation/defined.ts'
 import { deepestAnswer, parseJson } from '../foundation/json.ts'
 import {
-  type ApiError,
   type EndpointName,
+  isApiError,
   MalformedResponseError,
   NetworkError,
   type RequestDetails,
@@ -17,8 +17,7 @@ import { type Call, prepared, type Target } from './call.ts'
 import { endpoints } from './contract.ts'
 import type { Limiter } from './limiter.ts'
 import { faultCode, provesUnsent, showable } from './network-fault.ts'
-import { type Answer, readAnswer } from './read-response.ts'
-import { refusedAnswer } from './refused-answer.ts'
+import { type Answer, readAnswer, refusedAnswer } from './read-response.ts'
 import { delayBefore, type Failing, type RetryPolicy, readRetryAfter } from './retry.ts'
 
 /** One attempt of one call; safe to log. */
@@ -66,9 +65,9 @@ export interface Sender extends Target {
 
 /** A failure that may end the call, and whether the request may be sent again. */
 interface Failure extends Failing {
+  readonly ok: false
   /** An ApiError, or the reason of the caller's signal. */
   readonly error: unknown
-  readonly code: string
   /** The service may have done what was asked. */
   readonly unclear: boolean
 }
@@ -79,7 +78,7 @@ type Called<Value> =
   | {
       readonly ok: false
       readonly error: unknown
-      /** The service may have done what was asked. */
+      /** The service may have created what was asked. */
       readonly unclear: boolean
       readonly requestInfo: RequestDetails
       /** The body, as it was sent. */
@@ -129,18 +128,18 @@ interface AttemptResult {
 
 type Understood =
   | { readonly ok: true; readonly value: unknown; readonly strange: readonly string[] }
-  | ({ readonly ok: false } & Failure)
+  | Failure
 
 function understand(sender: Sender, { attempted, info, timeout }: AttemptResult): Understood {
   switch (attempted.kind) {
     case 'answered':
       return understandAnswer(sender, attempted, info)
     case 'aborted':
-      return { ok: false, error: attempted.reason, code: 'ABORTED', repeat: 'never', unclear: true }
+      return { ok: false, error: attempted.reason, repeat: 'never', unclear: true }
     case 'timeout': {
       const message = `no complete response within ${timeout} ms`
       const error = new TimeoutError({ code: 'TIMEOUT', message, requestInfo: info })
-      return failure(error, { repeat: 'reads', unclear: true })
+      return { ok: false, error, repeat: 'reads', unclear: true }
     }
     case 'too large':
       return malformed(info, 'the response is too large', 'never')
@@ -154,7 +153,7 @@ function understand(sender: Sender, { attempted, info, timeout }: AttemptResult)
         requestInfo: info,
         cause: showable(cause, sender.redact),
       })
-      return failure(error, { repeat: unsent ? 'again' : 'reads', unclear: !unsent })
+      return { ok: false, error, repeat: unsent ? 'again' : 'reads', unclear: !unsent }
     }
   }
 }
@@ -167,7 +166,9 @@ function understandAnswer(
   const { status, headers, text } = answer
   if (status >= 200 && status < 300) {
     const parsed = text === undefined ? undefined : parseJson(text, deepestAnswer)
-    if (!parsed) return unreadable(info, headers)
+    // Truncated on its way, if it is declared as JSON; otherwise it would be the same next time.
+    const isCut = /json/i.test(headers.get('content-type') ?? '')
+    if (!parsed) return malformed(info, 'the response is not JSON', isCut ? 'reads' : 'never')
     const reading = readAnswer(info.endpoint, parsed.value)
     return reading.ok ? reading : malformed(info, reading.why, 'never')
   }
@@ -178,15 +179,9 @@ function understandAnswer(
   if (retryAfter && (status === 429 || status === 503)) {
     sender.limiter?.pause(Math.min(retryAfter, sender.retry.maxRetryAfter))
   }
-  if (status === 429) return failure(error, { repeat: 'again', retryAfter, unclear: false })
-  if (status >= 500) return failure(error, { repeat: 'reads', retryAfter, unclear: true })
-  return failure(error, { repeat: 'never', unclear: false })
-}
-
-/** Truncated on its way, if it is declared as JSON; otherwise it would be the same next time. */
-function unreadable(info: RequestDetails, headers: Headers): Understood {
-  const isCut = /json/i.test(headers.get('content-type') ?? '')
-  return malformed(info, 'the response is not JSON', isCut ? 'reads' : 'never')
+  if (status === 429) return { ok: false, error, repeat: 'again', retryAfter, unclear: false }
+  if (status >= 500) return { ok: false, error, repeat: 'reads', retryAfter, unclear: true }
+  return { ok: false, error, repeat: 'never', unclear: false }
 }
 
 function malformed(
@@ -195,14 +190,7 @@ function malformed(
   repeat: Failing['repeat'],
 ): Understood {
   const error = new MalformedResponseError({ code: 'RESPONSE_MALFORMED', message, requestInfo })
-  return failure(error, { repeat, unclear: true })
-}
-
-function failure(
-  error: ApiError,
-  consequences: Pick<Failure, 'repeat' | 'retryAfter' | 'unclear'>,
-): Understood {
-  return { ok: false, error, code: error.code, ...consequences }
+  return { ok: false, error, repeat, unclear: true }
 }
 
 interface Reported {
@@ -224,7 +212,7 @@ function report(sender: Sender, { info, began, attempted, result, delay }: Repor
       ms: at.getTime() - began.getTime(),
       ok: result.ok,
       status: attempted.kind === 'answered' ? attempted.status : undefined,
-      code: result.ok ? undefined : result.code,
+      code: result.ok ? undefined : isApiError(result.error) ? result.error.code : 'ABORTED',
       strange,
       retryIn: delay === undefined ? undefined : Math.round(delay),
     }),

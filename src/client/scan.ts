@@ -27,52 +27,45 @@ interface ScanOptions {
   readonly asking: CallOptions
 }
 
-/** `reached`: the bound; `ended`: the list; `unsorted`: another order, which proves nothing. */
-type UpdatesRead = 'reached' | 'ended' | 'unsorted'
-
-/** How many times the front is read again; after that the next run finds the rest. */
-const mostPasses = 10
-
-/** Reads what was updated since a bound, and then what moved to the front meanwhile. */
-async function* scanUpdates(
+/** Reads what was updated since a bound, then what moved to the front meanwhile or has expired. */
+async function* scanVerifications(
   api: Lists,
   { from, asking }: ScanOptions,
-): AsyncGenerator<Scanned, UpdatesRead> {
+): AsyncGenerator<Scanned> {
   const order = falling<Verification>(({ updatedAt }) => updatedAt)
-  const front = new Front()
+  let front: readonly Verification[] | undefined
   let pages = 0
-  let read: UpdatesRead = 'ended'
   for await (const { data: items } of byUpdate(api, asking)) {
     pages += 1
-    if (pages === 1) front.moveTo(items)
-    front.fresh(items)
+    front ??= items
     yield { of: 'verification', items }
-    if (!order.holds(items)) return 'unsorted'
-    if (!order.isBefore(from)) continue
-    read = 'reached'
-    break
+    if (!order.holds(items)) return yield* scanCreated(api, asking)
+    if (order.isBefore(from)) break
   }
   // A single page shows one moment: nothing can have moved within it.
-  if (pages > 1) yield* scanMoved(api, front, asking)
-  return read
+  if (front && pages > 1) yield* scanMoved(api, front, asking)
+  if (order.isBefore(from)) yield* scanExpired(api, { from, asking })
 }
 
-/** Reads the front again until that takes one page, or shows nothing new. */
-async function* scanMoved(api: Lists, front: Front, asking: CallOptions): AsyncGenerator<Scanned> {
-  for (let pass = 0; pass < mostPasses; pass++) {
-    let pages = 0
-    let found = 0
-    let first: readonly Verification[] = []
-    for await (const { data } of byUpdate(api, asking)) {
-      pages += 1
-      if (pages === 1) first = data
-      const items = front.fresh(data)
-      found += items.length
-      if (items.length > 0) yield { of: 'verification', items }
-      if (front.isPassed(data)) break
-    }
-    if (pages < 2 || found === 0) return
-    front.moveTo(first)
+/** In any other order a change can shift other records out of sight; by creation it cannot. */
+async function* scanCreated(api: Lists, asking: CallOptions): AsyncGenerator<Scanned> {
+  for await (const { data } of api.verifications.iterate({}, asking).pages()) {
+    yield { of: 'verification', items: data }
+  }
+}
+
+/** Reads the front once more: records that were updated since its first page was read. */
+async function* scanMoved(
+  api: Lists,
+  front: readonly Verification[],
+  asking: CallOptions,
+): AsyncGenerator<Scanned> {
+  const seen = new Set(front.map(stateOf))
+  const newest = Math.max(...front.map(timeOf).filter((time) => !Number.isNaN(time)))
+  for await (const { data } of byUpdate(api, asking)) {
+    const items = data.filter((item) => timeOf(item) >= newest && !seen.has(stateOf(item)))
+    if (items.length > 0) yield { of: 'verification', items }
+    if (data.some((item) => timeOf(item) < newest)) return
   }
 }
 
@@ -80,30 +73,8 @@ function byUpdate(api: Lists, asking: CallOptions) {
   return api.verifications.iterate({ sort: 'updated_at' }, asking).pages()
 }
 
-/** The records updated since the first page was read, and which of them were seen as they are. */
-class Front {
-  readonly #seen = new Set<string>()
-  #since = Number.NEGATIVE_INFINITY
-
-  /** Starts the front at the newest update of a first page. */
-  moveTo(items: readonly Verification[]): void {
-    const times = items.map(timeOf).filter((time) => !Number.isNaN(time))
-    this.#since = Math.max(this.#since, ...times)
-  }
-
-  /** The records of the front that were not yet seen in their current state. */
-  fresh(items: readonly Verification[]): readonly Verification[] {
-    return items.filter((item) => {
-      const state = `${item.updatedAt} ${item.id}`
-      if (timeOf(item) < this.#since || this.#seen.has(state)) return false
-      this.#seen.add(state)
-      return true
-    })
-  }
-
-  isPassed(items: readonly Verification[]): boolean {
-    return items.some((item) => timeOf(item) < this.#since)
-  }
+function stateOf({ id, updatedAt }: Verification): string {
+  return `${updatedAt} ${id}`
 }
 
 function timeOf({ updatedAt }: Verification): number {
@@ -117,17 +88,6 @@ export function scan(api: Lists, stream: Stream, options: ScanOptions): AsyncGen
   return stream === 'verifications'
     ? scanVerifications(api, options)
     : scanClients(api, stream, options)
-}
-
-async function* scanVerifications(api: Lists, options: ScanOptions): AsyncGenerator<Scanned> {
-  const read = yield* scanUpdates(api, options)
-  if (read === 'reached') yield* scanExpired(api, options)
-  if (read !== 'unsorted') return
-  // In any other order a change can shift other records out of sight; by creation it cannot.
-  const { asking } = options
-  for await (const { data } of api.verifications.iterate({}, asking).pages()) {
-    yield { of: 'verification', items: data }
-  }
 }
 
 /**

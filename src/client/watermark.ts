@@ -3,7 +3,6 @@
 import { invalid, shown } from '../foundation/check.ts'
 import { defined } from '../foundation/defined.ts'
 import type { Keeper } from '../options.ts'
-import { parseTime } from '../protocol/json-paths.ts'
 
 /** The streams that are read in turn, each with its own position. */
 export const streams = ['verifications', 'clients', 'deletions'] as const
@@ -13,10 +12,6 @@ export type Stream = (typeof streams)[number]
 export interface Position {
   /** The newest change that was found, by the service's clock. */
   readonly at: string
-  /** Since when it has been the newest, by our clock. */
-  readonly seen: string
-  /** A later run has read the time before it again. */
-  readonly confirmed?: boolean
   /** Where the first run began: later ones do not look before it. */
   readonly since?: string
 }
@@ -33,10 +28,13 @@ export interface WatermarkStore {
   write(watermark: Watermark): Promise<void> | void
 }
 
-/** The changes that a run reads: those after `from`, or at it if it is `included`. */
+/** The changes that a run reads: those at `from` or later. */
 export interface Bound {
   readonly from: number
-  readonly included: boolean
+  /** How far earlier runs have read. */
+  readonly reached: number
+  /** Where the first run began. */
+  readonly since: string | undefined
   /** Earlier events of a record that changed within the bound count from here. */
   readonly floor: number
 }
@@ -44,8 +42,6 @@ export interface Bound {
 const hour = 60 * 60_000
 /** The next run finds what changed while a run was reading, or became visible late. */
 const overlap = hour
-/** A run that begins this long after a position was found sees everything before it. */
-const visible = 5 * 60_000
 /** The longest time for which earlier events of a record are looked at again. */
 const looked = 7 * 24 * hour
 /** How far the service's clock may lead ours. */
@@ -72,7 +68,7 @@ export function boundOf(
   if (typeof since === 'string' || since instanceof Date) {
     const from = timeOf(since, 'since')
     if (from > now.getTime()) throw tooLate('since', 'pass a time in the past')
-    return { from, included: true, floor: from }
+    return { from, floor: from, reached: from, since: new Date(from).toISOString() }
   }
   const position = positionOf(since, stream)
   const at = timeOf(position.at, `watermark.${stream}.at`)
@@ -80,15 +76,13 @@ export function boundOf(
   if (at > now.getTime() + ahead) {
     throw tooLate(`watermark.${stream}.at`, 'remove the watermark and pass since')
   }
-  // Only checked: however late it was found, the inbox forgets by when it happened.
-  timeOf(position.seen, `watermark.${stream}.seen`)
   const { since: first } = position
   const least = first === undefined ? at : timeOf(first, `watermark.${stream}.since`)
   const again = Math.max(at - overlap, Math.min(least, at))
-  const exact = position.confirmed || again < now.getTime() - remembered
-  const from = exact ? at : again
+  // If the inbox may have forgotten that hour, only later changes are read.
+  const from = again < now.getTime() - remembered ? at + 1 : again
   const floor = Math.min(from, Math.max(least, now.getTime() - Math.min(looked, remembered)))
-  return { from, included: !exact, floor }
+  return { from, floor, reached: at, since: first }
 }
 
 function positionOf(since: unknown, stream: Stream): Position {
@@ -106,36 +100,10 @@ function tooLate(what: string, fix: string) {
   return invalid(`${what} must not be in the future: ${fix}, or correct the clock`)
 }
 
-/** Whether a change lies within a bound. */
-export function isWithin({ from, included }: Bound, changedAt: string): boolean {
-  const at = parseTime(changedAt)
-  return included ? at >= from : at > from
-}
-
-/** Whether a change counts because its record changed within the bound. */
-export function isAbove({ from, floor }: Bound, changedAt: string): boolean {
-  return floor < from && parseTime(changedAt) >= floor
-}
-
-/** The position after a complete run that began at `now` and found `newest`. */
-export function nextPosition(
-  newest: number | undefined,
-  run: {
-    readonly bound: Bound
-    readonly before: Position | undefined
-    readonly now: Date
-    readonly until: number
-  },
-): Position {
-  const { bound, before, now, until } = run
-  const reached = before ? Date.parse(before.at) : bound.from
-  if (before && (newest === undefined || newest <= reached)) {
-    const again = now.getTime() - Date.parse(before.seen) >= visible && until >= reached
-    return before.confirmed || !again ? before : { ...before, confirmed: true }
-  }
+/** The position after a complete run that found `newest`. */
+export function nextPosition(newest: number | undefined, { reached, since }: Bound): Position {
   const at = new Date(Math.max(newest ?? reached, reached)).toISOString()
-  const since = before ? before.since : new Date(bound.from).toISOString()
-  return defined({ at, seen: now.toISOString(), since })
+  return defined({ at, since })
 }
 
 /** A date alone is UTC; a time of day needs its zone. */

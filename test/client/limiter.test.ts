@@ -95,7 +95,8 @@ describe('the limiter', () => {
         leave()
       }),
     )
-    expect(limiter.waiting).toBe(17)
+    await vi.advanceTimersByTimeAsync(0)
+    expect(order).toHaveLength(3)
     await vi.runAllTimersAsync()
     await calls
     expect(order).toEqual(Array.from({ length: 20 }, (_, who) => who))
@@ -110,7 +111,6 @@ describe('the limiter', () => {
     stop.abort(new Error('left'))
     expect(await aborted).toMatchObject({ message: 'left' })
     expect(await failure(limiter.acquire(stop.signal))).toMatchObject({ message: 'left' })
-    expect(limiter.waiting).toBe(1)
     await vi.advanceTimersByTimeAsync(60_000)
     ;(await next)()
   })
@@ -170,7 +170,7 @@ describe('the limiter', () => {
       baseUrl: 'https://x.test/v2/api',
       apiKey: 'k1',
       timeout: 7_000,
-      limiter: { acquire, pause: (ms) => limiter.pause(ms), waiting: 0 },
+      limiter: { acquire, pause: (ms) => limiter.pause(ms) },
       fetch: async () => Response.json({ id: 'c' }),
     })
     await api.clients.get('c')

@@ -46,59 +46,16 @@ describe('iterate', () => {
     ])
   })
 
-  test.each(['created_at', 'updated_at', 'status'] as const)(
+  test.each(['created_at', 'updated_at'] as const)(
     'iterate by %s is not shifted by records that are created meanwhile',
     async (sort) => {
-      const { api, sandbox, ids, add, asked } = await filled(30)
+      const { api, sandbox, ids, add } = await filled(30)
       await sandbox.clock.advance({ seconds: 1 })
       const got = await collect(api.verifications.iterate({ sort, limit: 7 }), async () => {
         await add()
       })
       expect(new Set(got.map(({ id }) => id))).toEqual(new Set(ids))
       expect(got).toHaveLength(ids.length)
-      // Five pages, all pinned but the first look; the other sorts cost one look at the newest.
-      expect(asked).toHaveLength(sort === 'created_at' ? 5 : 6)
-      const [, ...pinned] = asked.map((one) => one.get('dateTo'))
-      expect(new Set(pinned)).toEqual(new Set(['2026-03-01T10:00:30.000Z']))
-    },
-  )
-
-  test.each([
-    ['milliseconds', (time: string) => time.replace(/\d{3}Z$/, 'Z')],
-    ['seconds', (time: string) => time.replace(/\.\d+Z$/, 'Z')],
-  ])(
-    'iterate loses nothing if times are stored more precisely than they are shown: in %s',
-    async (_, show) => {
-      // Kept in microseconds, twelve within each second; the newest first.
-      const kept = Array.from({ length: 60 }, (_, at) => {
-        const tick = 59 - at
-        const part = String(((tick * 83_337) % 1_000_000) + 100)
-          .padStart(6, '0')
-          .slice(-6)
-        return { id: `v${tick}`, at: `2026-03-01T10:00:0${Math.floor(tick / 12)}.${part}Z` }
-      }).sort((one, other) => (one.at < other.at ? 1 : -1))
-      const api = createClient({
-        baseUrl: 'https://x.test/v2/api',
-        apiKey: 'k1',
-        limiter: false,
-        observe: () => {},
-        async fetch({ url }) {
-          const asked = new URL(url).searchParams
-          const [page, limit] = [Number(asked.get('page') ?? 1), Number(asked.get('limit') ?? 20)]
-          const dateTo = asked.get('dateTo')?.replace(/\.(\d{3})Z$/, '.$1000Z') ?? 'Z'
-          const fitting = kept.filter(({ at }) => at <= dateTo)
-          const data = fitting
-            .slice((page - 1) * limit, page * limit)
-            .map(({ id, at }) => ({ id, createdAt: show(at), updatedAt: show(at) }))
-          return Response.json({ data, pagination: { hasNext: page * limit < fitting.length } })
-        },
-      })
-      for (const sort of ['created_at', 'updated_at', undefined] as const) {
-        for (const limit of [1, 7, 20]) {
-          const got = await collect(api.verifications.iterate({ sort, limit }))
-          expect(got.map(({ id }) => id)).toEqual(kept.map(({ id }) => id))
-        }
-      }
     },
   )
 
@@ -126,53 +83,6 @@ describe('iterate', () => {
       }
     },
   )
-
-  test('iterate is pinned only if falling times prove the order', async () => {
-    const { sandbox, api, asked } = await filled(0)
-    for (let at = 0; at < 6; at++) await api.verifications.create(input)
-    await collect(api.verifications.iterate({ limit: 2 }))
-    expect(asked.map((one) => one.get('dateTo'))).toEqual([null, null, null])
-    await sandbox.clock.advance({ seconds: 5 })
-    await api.verifications.create(input)
-    asked.length = 0
-    await collect(api.verifications.iterate({ limit: 1, dateFrom: start, sort: 'created_at' }))
-    // The look leaves out what only explicit sorts would mean; the walk asks as it was told.
-    expect(asked.slice(0, 2).map((one) => [one.get('sort'), one.get('dateTo')])).toEqual([
-      [null, null],
-      ['created_at', '2026-03-01T10:00:06.000Z'],
-    ])
-  })
-
-  test.each([
-    ['the last second that a date can name', '9999-12-31T23:59:59.999Z'],
-    ['the last time that there is', '+275760-09-13T00:00:00.000Z'],
-    ['a year before the first', '-000002-01-01T00:00:00.000Z'],
-  ])('iterate reads a list whose newest record is of %s', async (_, createdAt) => {
-    const older = '-000003-01-01T00:00:00.000Z'
-    const asked: (string | null)[] = []
-    const api = createClient({
-      baseUrl: 'https://x.test/v2/api',
-      apiKey: 'k1',
-      limiter: false,
-      observe: () => {},
-      async fetch({ url }) {
-        const { searchParams } = new URL(url)
-        asked.push(searchParams.get('dateTo'))
-        const isFirst = searchParams.get('page') !== '2'
-        const newer = [
-          { id: 'v3', createdAt },
-          { id: 'v2', createdAt: older },
-        ]
-        const data = isFirst ? newer : [{ id: 'v1', createdAt: older }]
-        return Response.json({ data, pagination: { hasNext: isFirst } })
-      },
-    })
-    for (const sort of ['created_at', 'updated_at'] as const) {
-      const got = await collect(api.verifications.iterate({ sort }))
-      expect(got.map(({ id }) => id)).toEqual(['v3', 'v2', 'v1'])
-    }
-    expect(new Set(asked)).toEqual(new Set([null]))
-  })
 
   test('iterate keeps the caller’s own dateTo', async () => {
     const { api, ids, asked } = await filled(10)
@@ -210,24 +120,6 @@ describe('iterate', () => {
     const got = await collect(api.clients.iterate())
     expect(got.map(({ id }) => id)).toEqual(['c1', 'c2', 'c3'])
     expect(await collect(api.clients.iterate().pages())).toHaveLength(4)
-  })
-
-  test('iterate gives up on a list that never ends', async () => {
-    let asked = 0
-    const api = createClient({
-      baseUrl: 'https://x.test/v2/api',
-      apiKey: 'k1',
-      limiter: false,
-      observe: () => {},
-      fetch: async () => {
-        asked += 1
-        return Response.json({ data: [{ id: 'c1' }], pagination: { hasNext: true } })
-      },
-    })
-    expect(await failure(collect(api.clients.iterate()))).toMatchObject({
-      code: 'RESPONSE_MALFORMED',
-    })
-    expect(asked).toBeLessThan(2000)
   })
 
   test('iterate reads pages of 100 by default', async () => {
