@@ -9,17 +9,18 @@ import {
 } from '../../../src/protocol/resources.ts'
 import {
   json,
+  keySchema,
   organizationPlans,
   sandboxTime,
   secret,
   seed,
-  subscriptionFilters,
-  target,
+  subscriptionOption,
+  subscriptionSchema,
+  text,
 } from './control.ts'
 import { deliveryRowSchema } from './deliveries.ts'
 import { faultSchema } from './faults.ts'
 
-const text = z.string().min(1)
 const count = z.int().min(0)
 
 /** One entry of a verification's audit trail (section 2.2; its fields are the sandbox's). */
@@ -83,23 +84,7 @@ const organization = z.object({
   ratePerMinute: count.nullable(),
 })
 
-const key = z.object({
-  id: text,
-  organizationId: z.string(),
-  key: text,
-  active: z.boolean(),
-  createdAt: dateTime,
-})
-
-const subscription = z.object({
-  id: text,
-  url: target,
-  events: z.array(z.enum(subscriptionFilters)),
-  secret,
-  active: z.boolean(),
-  createdAt: dateTime,
-  /** The organization whose events it receives; null for all of them. */
-  organizationId: z.string().nullable(),
+const subscription = subscriptionSchema.extend({
   /** The secret before the last rotation, and until when it signs beside the new one. */
   previous: z.object({ secret, until: dateTime }).optional(),
 })
@@ -130,7 +115,7 @@ export const snapshotSchema = z.object({
     clients: z.array(client),
     outbox: z.array(mail),
     organizations: z.array(organization),
-    keys: z.array(key),
+    keys: z.array(keySchema),
   }),
   webhooks: z.object({
     subscriptions: z.array(subscription),
@@ -143,15 +128,7 @@ const startOptions = z.object({
   seed,
   now: z.iso.datetime().optional(),
   secret: z.string().optional(),
-  subscriptions: z
-    .array(
-      z.object({
-        url: z.string(),
-        events: z.array(z.string()).optional(),
-        secret: z.string().optional(),
-      }),
-    )
-    .optional(),
+  subscriptions: z.array(subscriptionOption).optional(),
 })
 
 /** A data file. */
@@ -167,5 +144,5 @@ export type ClientRow = z.infer<typeof client>
 export type Mail = Readonly<z.infer<typeof mail>>
 export type Organization = Readonly<z.infer<typeof organization>>
 export type Plan = Organization['plan']
-export type ApiKey = Readonly<z.infer<typeof key>>
+export type ApiKey = Readonly<z.infer<typeof keySchema>>
 export type SubscriptionRow = Readonly<z.infer<typeof subscription>>
