@@ -6,7 +6,7 @@ import { assembledVerificationSchema, clientSchema } from '../../src/protocol/re
 import { assumptions } from './assumptions.ts'
 import { deleteClient, updateClient } from './clients.ts'
 import type { Subscription } from './deliveries/subscriptions.ts'
-import { checked, jsonBody, mount, queryOf } from './exchange.ts'
+import { checked, jsonBody, mount } from './exchange.ts'
 import { found, HttpError, invalidFields } from './http-error.ts'
 import { magicKeys, mask } from './organizations.ts'
 import { profile } from './profile.ts'
@@ -86,7 +86,7 @@ async function inputOf(
   }
   return {
     params: params && checked(params, values, 'path'),
-    query: query && checked(query, queryOf(request.url), 'query'),
+    query: query && checked(query, Object.fromEntries(new URL(request.url).searchParams), 'query'),
     body: body && checked(body, content ?? {}, 'request body'),
   }
 }

@@ -91,11 +91,6 @@ const subscription = subscriptionSchema.extend({
 
 /** Real time and the offset together must stay within what the clock may show. */
 const offset = z.number().min(-1.7e12).max(2.1e14)
-const word = z
-  .number()
-  .int()
-  .min(-(2 ** 31))
-  .max(2 ** 31 - 1)
 
 /** A snapshot. */
 export const snapshotSchema = z.object({
@@ -104,7 +99,8 @@ export const snapshotSchema = z.object({
   /** The secret of subscriptions without their own. */
   secret,
   clock: z.object({ now: sandboxTime, frozen: z.boolean(), offset }),
-  random: z.tuple([word, word, word, word]),
+  /** How many random values were drawn. */
+  random: count,
   faults: z.array(z.object({ fault: faultSchema, struck: count, seen: count })),
   state: z.object({
     /** The last sequence number. */
