@@ -33,7 +33,6 @@ export type OutcomeCode = RejectedCode | FailedCode
 
 /** Codes of the mistakes that throw, at `create…` or `on…` time. */
 export type WebhookErrorCode =
-  | 'CALLED_FROM_DELIVERY'
   | 'CAPTURE_INVALID'
   | 'CLIENT_MISSING'
   | 'DATA_FILE_FAILED'

@@ -156,25 +156,6 @@ describe('deliveries', () => {
     expect(heard.every((to) => to === b.url)).toBe(true)
   })
 
-  test('a call that would wait for its own delivery is rejected at once', async () => {
-    const said: unknown[] = []
-    const { sandbox, call, create } = await fresh({
-      fetch: async () => {
-        const { clock } = sandbox
-        const calls = [sandbox.flush(), clock.advance({ seconds: 1 }), clock.set('2027-01-01')]
-        for (const one of calls) await one.catch(({ code }) => said.push(code))
-        said.push((await call('POST', '/_sandbox/flush')).body.code)
-        const advance = await call('POST', '/_sandbox/clock/advance', { body: { seconds: 1 } })
-        said.push(advance.body.code, advance.status)
-        return new Response()
-      },
-    })
-    await create()
-    await sandbox.flush()
-    expect(said).toEqual([...Array(5).fill('CALLED_FROM_DELIVERY'), 409])
-    expect(sandbox.deliveries.list()).toMatchObject([{ status: 'delivered' }])
-  })
-
   test('a handler may start work that waits for the sandbox after its answer', async () => {
     const later: Promise<void>[] = []
     const over = Promise.withResolvers<void>()

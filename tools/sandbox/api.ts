@@ -68,16 +68,13 @@ async function checkedBody<Output>(schema: Schema<Output>, request: Request): Pr
 function checkedQuery<Output>(schema: Schema<Output>, request: Request): Output {
   const values: Record<string, unknown> = Object.create(null)
   const twice = new Set<string>()
-  const at = request.url.indexOf('?')
-  if (at >= 0) {
-    for (const [name, text] of new URLSearchParams(request.url.slice(at))) {
-      if (name === 'status') {
-        const before = (values.status ?? []) as readonly string[]
-        values.status = [...before, ...text.split(',').map((one) => one.trim())]
-      } else if (name in values) twice.add(name)
-      else if (name === 'page' || name === 'limit') values[name] = numberIn(text)
-      else values[name] = text
-    }
+  for (const [name, text] of new URL(request.url).searchParams) {
+    if (name === 'status') {
+      const before = (values.status ?? []) as readonly string[]
+      values.status = [...before, ...text.split(',').map((one) => one.trim())]
+    } else if (name in values) twice.add(name)
+    else if (name === 'page' || name === 'limit') values[name] = numberIn(text)
+    else values[name] = text
   }
   const known = checked(schema, values, 'query')
   const repeated = [...twice].filter((name) => Object.hasOwn(known as object, name))

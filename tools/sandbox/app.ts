@@ -214,9 +214,6 @@ function rateLimited({ limit, remaining, retryAfter }: Omit<RateVerdict, 'allowe
 
 function httpErrorOf(error: Error): HttpError {
   if (error instanceof HttpError) return error
-  if (isWebhookError(error) && error.code === 'CALLED_FROM_DELIVERY') {
-    return new HttpError(409, error.reason, { code: error.code })
-  }
   if (isWebhookError(error) && error.code === 'DATA_FILE_FAILED') {
     return new HttpError(503, 'The data file cannot be written', {
       headers: { 'retry-after': '5' },

@@ -74,7 +74,7 @@ const decisions: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'sort direction':
       'created_at and updated_at newest first, status in the order of section 3; ties by creation, newest first',
     search: 'anywhere in the subject’s name or e-mail, ignoring case',
-    dates: 'compared exactly, also beyond a millisecond; records are created on whole milliseconds',
+    dates: 'compared to the millisecond, both ends included',
   },
   '4.4': {
     country:

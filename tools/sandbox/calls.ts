@@ -27,42 +27,43 @@ export interface SandboxDeliveries
 
 export function clockCalls(clock: VirtualClock): SandboxClock {
   return {
+    ...callsOf('clock', clock, ['now', 'freeze', 'unfreeze', 'set', 'advance']),
     get frozen() {
       return clock.frozen
     },
-    now: () => clock.now(),
-    freeze: () => clock.freeze(),
-    unfreeze: () => clock.unfreeze(),
-    set: (date) => clock.set(date).catch(reject('clock.set')),
-    advance: (by) => clock.advance(by).catch(reject('clock.advance')),
   }
 }
 
-export function faultCalls(faults: FaultRules): SandboxFaults {
-  return {
-    list: () => faults.list(),
-    set: (wanted) => called('faults.set', () => faults.set(wanted)),
-    clear: () => faults.clear(),
-  }
-}
+export const faultCalls = (faults: FaultRules): SandboxFaults =>
+  callsOf('faults', faults, ['list', 'set', 'clear'])
 
 export function deliveryCalls(deliveries: Deliveries): SandboxDeliveries {
   const { subscriptions } = deliveries
   return {
-    list: (filter) => called('deliveries.list', () => deliveries.list(filter)),
-    get: (id) => deliveries.get(id),
-    resend: (id) => deliveries.resend(id),
-    resendAll: (filter) => called('deliveries.resendAll', () => deliveries.resendAll(filter)),
-    subscriptions: {
-      list: () => subscriptions.list(),
-      get: (id) => subscriptions.get(id),
-      create: (input) => called('subscriptions.create', () => subscriptions.create(input)),
-      update: (id, patch) => called('subscriptions.update', () => subscriptions.update(id, patch)),
-      remove: (id) => subscriptions.remove(id),
-      rotateSecret: (id, options) =>
-        called('subscriptions.rotateSecret', () => subscriptions.rotateSecret(id, options)),
-    },
+    ...callsOf('deliveries', deliveries, ['list', 'get', 'resend', 'resendAll']),
+    subscriptions: callsOf('subscriptions', subscriptions, [
+      'list',
+      'get',
+      'create',
+      'update',
+      'remove',
+      'rotateSecret',
+    ]),
   }
+}
+
+type Call = (...input: never[]) => unknown
+
+/** The named calls of a part, each checked. */
+function callsOf<Name extends string, Part extends Readonly<Record<Name, Call>>>(
+  place: string,
+  part: Part,
+  names: readonly Name[],
+): Pick<Part, Name> {
+  const calls = names.map((name) => {
+    return [name, (...input: never[]) => called(`${place}.${name}`, () => part[name](...input))]
+  })
+  return Object.fromEntries(calls)
 }
 
 /**
@@ -71,18 +72,16 @@ export function deliveryCalls(deliveries: Deliveries): SandboxDeliveries {
  * @throws WebhookError `OPTION_INVALID` with every field that is wrong
  */
 export function called<Result>(name: string, call: () => Result): Result {
-  try {
-    return call()
-  } catch (error) {
-    return reject(name)(error)
-  }
-}
-
-const reject =
-  (call: string) =>
-  (error: unknown): never => {
+  const reject = (error: unknown): never => {
     if (!(error instanceof HttpError)) throw error
     const wrong = error.body.errors ?? [{ field: '', message: error.message }]
     const words = wrong.map(({ field, message }) => `${field || 'the argument'} ${message}`)
-    throw invalid(`${call}: ${words.join('; ')}`)
+    throw invalid(`${name}: ${words.join('; ')}`)
   }
+  try {
+    const result = call()
+    return result instanceof Promise ? (result.catch(reject) as Result) : result
+  } catch (error) {
+    return reject(error)
+  }
+}

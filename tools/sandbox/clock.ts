@@ -2,7 +2,6 @@
 // order of time, each task to its end before the next.
 import { longestTimer } from '../../src/foundation/check.ts'
 import type { Clock } from '../../src/foundation/clock.ts'
-import { refuseFromWithin } from './deliveries/attempt.ts'
 import { checked } from './exchange.ts'
 import { invalidFields } from './http-error.ts'
 import { advanceBody, isSandboxTime, timeBoundsText } from './schemas/control.ts'
@@ -70,7 +69,7 @@ export class VirtualClock {
    * Moves to a time; what falls due on the way happens in the order of time. A reset or a restore
    * in the meantime ends the move.
    *
-   * @throws WebhookError `OPTION_INVALID`, `CALLED_FROM_DELIVERY`
+   * @throws WebhookError `OPTION_INVALID`
    */
   async set(date: Date | string): Promise<void> {
     const time = new Date(date).getTime()
@@ -153,7 +152,6 @@ export class VirtualClock {
 
   /** Concurrent moves happen one after the other; a load ends them all. */
   #inTurn(target: () => number, field: string): Promise<void> {
-    refuseFromWithin('moving the clock')
     const age = this.#age
     const move = async () => {
       if (age === this.#age) await this.#moveTo(target, field)

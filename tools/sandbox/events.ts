@@ -1,5 +1,5 @@
-// The events of the sandbox, live and as server-sent events. The latest ones are kept, so that a
-// watcher that was cut off continues where it stopped.
+// The events of the sandbox, live and as server-sent events. None is kept: a watcher that was cut off
+// reads the state again.
 import type { Context } from 'hono'
 import { streamSSE } from 'hono/streaming'
 
@@ -10,24 +10,15 @@ export interface SandboxEvent {
   readonly data: unknown
 }
 
-/** Events kept for watchers that come back. */
-const keptEvents = 1000
-/** Events that may wait for a slow watcher before it is disconnected. */
-const maxWaiting = 2 * keptEvents
 /** A comment this often keeps proxies from closing a quiet stream. */
 const heartbeatMs = 15_000
 
 export class EventBus {
   readonly #watchers = new Set<(event: SandboxEvent) => void>()
-  readonly #latest: SandboxEvent[] = []
-  /** Distinguishes the events of this process from those of an earlier one. */
-  readonly #run = Date.now().toString(36)
   #last = 0
 
   publish(type: string, data: unknown): void {
-    const event = { id: `${this.#run}-${++this.#last}`, type, data }
-    this.#latest.push(event)
-    if (this.#latest.length > keptEvents) this.#latest.shift()
+    const event = { id: String(++this.#last), type, data }
     for (const watcher of this.#watchers) watcher(event)
   }
 
@@ -37,24 +28,14 @@ export class EventBus {
     return () => this.#watchers.delete(watcher)
   }
 
-  /** The events after the one with this id; undefined if some of them are no longer kept. */
-  since(id: string): readonly SandboxEvent[] | undefined {
-    const [run, text] = id.split('-')
-    const after = Number(text)
-    const first = this.#last - this.#latest.length
-    if (run !== this.#run || !(after >= first && after <= this.#last)) return undefined
-    return this.#latest.slice(after - first)
-  }
-
   get watchers(): number {
     return this.#watchers.size
   }
 }
 
 /**
- * Streams further events, and those after the request's `Last-Event-ID`. If the events after it are
- * no longer kept, the stream begins with `state` and `{"resumed":false}`: read the state again. It
- * ends with the request or the sandbox.
+ * Streams further events until the request or the sandbox ends. A watcher that comes back, with
+ * `Last-Event-ID`, is first told to read the state again.
  */
 export function streamEvents(context: Context, bus: EventBus, closing: AbortSignal): Response {
   const { raw } = context.req
@@ -64,23 +45,17 @@ export function streamEvents(context: Context, bus: EventBus, closing: AbortSign
       leave = resolve
     })
     const end = AbortSignal.any([raw.signal, closing])
-    let waiting = 0
-    const write = async ({ id, type, data }: SandboxEvent) => {
-      if (++waiting > maxWaiting) return stream.abort()
-      await stream.writeSSE({ id, event: type, data: JSON.stringify(data) })
-      waiting--
-    }
-    const stop = bus.watch(write)
+    const stop = bus.watch(({ id, type, data }) => {
+      stream.writeSSE({ id, event: type, data: JSON.stringify(data) })
+    })
     stream.onAbort(leave)
     end.addEventListener('abort', leave)
     if (end.aborted) leave()
     const heartbeat = setInterval(() => stream.write(': \n\n'), heartbeatMs)
     heartbeat.unref()
-    const lastId = raw.headers.get('last-event-id')
-    const missed = lastId === null ? [] : bus.since(lastId)
-    if (missed) stream.write(': watching\n\n')
-    else stream.writeSSE({ event: 'state', data: '{"resumed":false}' })
-    for (const event of missed ?? []) write(event)
+    const cameBack = raw.headers.has('last-event-id')
+    if (cameBack) stream.writeSSE({ event: 'state', data: '{"resumed":false}' })
+    else stream.write(': watching\n\n')
     await ended
     stop()
     clearInterval(heartbeat)

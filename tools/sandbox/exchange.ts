@@ -49,13 +49,6 @@ export function fieldErrors(issues: readonly SchemaIssue[]): FieldError[] {
   return [...errors.values()]
 }
 
-/** The query as an object; of a parameter that is given twice, the last one counts. */
-export function queryOf(url: string): Readonly<Record<string, string>> {
-  const at = url.indexOf('?')
-  if (at < 0) return {}
-  return Object.fromEntries(new URLSearchParams(url.slice(at)))
-}
-
 /** How much JSON a request may hold. */
 export interface JsonBounds {
   readonly maxBytes?: number | undefined

@@ -22,8 +22,6 @@ const otherCodes: Readonly<Record<number, string>> = {
   405: 'METHOD_NOT_ALLOWED',
   409: 'CONFLICT',
   413: 'PAYLOAD_TOO_LARGE',
-  417: 'EXPECTATION_FAILED',
-  431: 'HEADERS_TOO_LARGE',
   500: 'INTERNAL_ERROR',
   503: 'SERVICE_UNAVAILABLE',
 }

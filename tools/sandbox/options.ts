@@ -6,7 +6,7 @@ import { defined } from '../../src/foundation/defined.ts'
 import type { Vendor } from '../../src/protocol/vendor.ts'
 import { isPublicKey } from '../../src/signature/hmac/hmac.ts'
 import { fieldErrors } from './exchange.ts'
-import { isSandboxTime, secret as secretSchema, subscriptionBody } from './schemas/control.ts'
+import { isSandboxTime, secret as secretSchema, subscriptionOption } from './schemas/control.ts'
 import type { Scenario } from './schemas/scenario.ts'
 import type { StartOptions } from './schemas/snapshot.ts'
 
@@ -105,7 +105,7 @@ export function checkOptions(options: SandboxOptions): void {
     throw invalid(`createSandbox: ${name} must be ${what}${got}`)
   }
   for (const [at, one] of (options.subscriptions ?? []).entries()) {
-    const read = subscriptionBody.safeParse(one)
+    const read = subscriptionOption.safeParse(one)
     const wrong = read.success ? [] : fieldErrors(read.error.issues)
     const words = wrong.map(({ field, message }) => `subscriptions.${at}.${field}: ${message}`)
     if (words.length > 0) throw invalid(`createSandbox: ${words.join('; ')}`)
@@ -127,9 +127,7 @@ export function startOptions(
     seed,
     now: now === undefined || typeof now === 'function' ? undefined : new Date(now).toISOString(),
     secret,
-    subscriptions: subscriptions?.map(({ url, events, secret: own }) =>
-      defined({ url, events: events && [...events], secret: own }),
-    ),
+    subscriptions: subscriptions?.map((one) => defined(subscriptionOption.parse(one))),
   })
 }
 

@@ -42,18 +42,10 @@ export function seededOrganizations(now: Date): SavedOrganizations {
     { ...seeded('umbrella', 'Umbrella', 'Professional'), subscriptionActive: false },
     { ...seeded('vandelay', 'Vandelay', 'Professional'), ratePerMinute: 0 },
   ]
-  const key = (id: string, owner: string, active = true): ApiKey => {
-    return { id, organizationId: `org_${owner}`, key: `key_${id}`, active, createdAt }
-  }
-  const keys = [
-    key('acme', 'acme'),
-    key('globex', 'globex'),
-    key('initech', 'initech'),
-    key('noplan', 'hooli'),
-    key('unpaid', 'umbrella'),
-    key('limited', 'vandelay'),
-    key('revoked', 'acme', false),
-  ]
+  const keys = magicKeys.map(({ key, owner }) => {
+    const active = key !== 'key_revoked'
+    return { id: key.slice(4), organizationId: `org_${owner}`, key, active, createdAt }
+  })
   return { organizations, keys, rates: {} }
 }
 
@@ -69,15 +61,15 @@ function seeded(id: string, name: string, plan: Plan): Organization {
   }
 }
 
-/** API keys that always give one answer (section 5 and 8). */
+/** The seeded API keys: whose each one is, and how it is answered (sections 5 and 8). */
 export const magicKeys = [
-  { key: 'key_acme', effect: 'Acme, Professional plan' },
-  { key: 'key_globex', effect: 'Globex, Business plan' },
-  { key: 'key_initech', effect: 'Initech, Enterprise plan' },
-  { key: 'key_revoked', effect: '401 UNAUTHORIZED' },
-  { key: 'key_unpaid', effect: '402 PAYMENT_REQUIRED' },
-  { key: 'key_noplan', effect: '403 FORBIDDEN' },
-  { key: 'key_limited', effect: '429 RATE_LIMITED' },
+  { key: 'key_acme', owner: 'acme', effect: 'Acme, Professional plan' },
+  { key: 'key_globex', owner: 'globex', effect: 'Globex, Business plan' },
+  { key: 'key_initech', owner: 'initech', effect: 'Initech, Enterprise plan' },
+  { key: 'key_noplan', owner: 'hooli', effect: '403 FORBIDDEN' },
+  { key: 'key_unpaid', owner: 'umbrella', effect: '402 PAYMENT_REQUIRED' },
+  { key: 'key_limited', owner: 'vandelay', effect: '429 RATE_LIMITED' },
+  { key: 'key_revoked', owner: 'acme', effect: '401 UNAUTHORIZED' },
 ] as const
 
 export class Organizations {

@@ -76,11 +76,7 @@ export interface Sandbox {
   readonly clock: SandboxClock
   readonly faults: SandboxFaults
   readonly deliveries: SandboxDeliveries
-  /**
-   * Resolves when no delivery and no mail is due, or when the state is reset or restored.
-   *
-   * @throws WebhookError `CALLED_FROM_DELIVERY` when a delivery waits for the caller
-   */
+  /** Resolves when no delivery and no mail is due, or when the state is reset or restored. */
   flush(): Promise<void>
   /** The seed of ids, tokens and random choices. */
   readonly seed: string | number

@@ -1,7 +1,7 @@
 // The page behind an invitation's link (section 4.1): the subject fills in one step after the other,
 // or completes steps by a click. The console renders the page.
 import { messageResponse, subjectResponse } from '../console/subject/page.ts'
-import { faultsIn, type Given, givenIn } from '../console/subject/steps.ts'
+import { faultsIn, givenIn } from '../console/subject/steps.ts'
 import { formBody } from './exchange.ts'
 import { HttpError } from './http-error.ts'
 import type { VerificationRow } from './schemas/snapshot.ts'
@@ -28,11 +28,15 @@ export async function subjectPage(
   const filled = given.get('filled') === 'yes'
   const faults = filled ? faultsIn(step, given) : {}
   if (Object.keys(faults).length > 0) return subjectResponse({ ...view, given, faults })
-  const refused = complete(state, row, {
-    name: step,
-    ...(filled && { given: givenIn(step, given) }),
-  })
-  if (refused) return messageResponse(`This cannot be done: ${refused}.`, 409)
+  const named = row.resource.requirements.find((one) => one === step)
+  const first: Step[] = row.resource.status === 'initiated' ? [{ action: 'start' }] : []
+  const answers = named && filled ? { given: givenIn(named, given) } : {}
+  try {
+    act(state, row, { steps: [...first, { action: 'submit', step: named, ...answers }] })
+  } catch (error) {
+    if (!(error instanceof HttpError)) throw error
+    return messageResponse(`This cannot be done: ${error.message}.`, 409)
+  }
   return new Response(null, { status: 303, headers: { location: pathname + search } })
 }
 
@@ -52,28 +56,4 @@ function viewOf(row: VerificationRow, returnUrl: unknown) {
 function webAddress(text: unknown): URL | undefined {
   const url = typeof text === 'string' ? URL.parse(text) : null
   return url && /^https?:$/.test(url.protocol) ? url : undefined
-}
-
-interface Completed {
-  readonly name: string
-  readonly given?: Given
-}
-
-/** Completes a step; returns the reason if that is not possible. */
-function complete(
-  state: State,
-  row: VerificationRow,
-  { name, given }: Completed,
-): string | undefined {
-  const first: Step[] = row.resource.status === 'initiated' ? [{ action: 'start' }] : []
-  const step = row.resource.requirements.find((one) => one === name)
-  try {
-    act(state, row, {
-      steps: [...first, { action: 'submit', step, ...(step && given && { given }) }],
-    })
-    return undefined
-  } catch (error) {
-    if (error instanceof HttpError) return error.message
-    throw error
-  }
 }

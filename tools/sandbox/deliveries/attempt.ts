@@ -1,8 +1,6 @@
 // One request of a delivery: the fixed bytes and their signature, changed if a fault says so, and the
 // answer.
-import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Fetch } from '../../../src/client/attempt.ts'
-import { WebhookError } from '../../../src/errors.ts'
 import { orAborted } from '../../../src/foundation/abortable.ts'
 import { longestTimer } from '../../../src/foundation/check.ts'
 import { steadyClock } from '../../../src/foundation/clock.ts'
@@ -54,9 +52,7 @@ export async function signatureOf(
 
 /** Makes one attempt; it never rejects. */
 export async function attempt(options: AttemptOptions): Promise<Attempt> {
-  const { fault, now } = options
-  // Recorded without the user and password of the address, in every place that can show it.
-  const { url } = basicAuth(options.url)
+  const { url, fault, now } = options
   const at = now().toISOString()
   const { bytes, headers } = await outgoing(options)
   // A body sent unchanged is stored once.
@@ -77,19 +73,18 @@ async function post(
   bytes: Bytes,
   headers: Readonly<Record<string, string>>,
 ): Promise<NonNullable<Attempt['response']>> {
-  const { fault, send } = options
-  const { url, headers: user } = basicAuth(options.url)
+  const { url, fault, send } = options
   const streamed = fault === 'slow-drip' || fault === 'connection-reset'
-  return withinTime(options, (signal) => {
+  return withinTime(options, async (signal) => {
     const request = new Request(url, {
       method: 'POST',
-      headers: { ...headers, ...user },
+      headers,
       redirect: 'manual',
       signal,
       // A stream needs half duplex; Request's own types do not know it yet.
       ...(streamed ? { body: dripping(bytes, fault), duplex: 'half' } : { body: bytes }),
     } as RequestInit)
-    return asDelivery(async () => toAnswer(await send(request)))
+    return toAnswer(await send(request))
   })
 }
 
@@ -179,46 +174,4 @@ function reason(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   const cause = error.cause instanceof Error ? `: ${error.cause.message}` : ''
   return `${error.message}${cause}`
-}
-
-/** Takes user and password out of an address, for `Authorization`: a Request refuses them in it. */
-function basicAuth(address: string) {
-  const url = new URL(address)
-  if (url.username === '' && url.password === '') return { url: address, headers: {} }
-  const user = new TextEncoder().encode(`${decoded(url.username)}:${decoded(url.password)}`)
-  url.username = ''
-  url.password = ''
-  return { url: url.href, headers: { authorization: `Basic ${toBase64(user)}` } }
-}
-
-/** Text with a lone % stays as it is. */
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
-  }
-}
-
-/** Whether the running code was called by an attempt that still waits for its answer. */
-const within = new AsyncLocalStorage<{ isWaiting: boolean }>()
-
-async function asDelivery<Result>(send: () => Promise<Result>): Promise<Result> {
-  const one = { isWaiting: true }
-  try {
-    return await within.run(one, send)
-  } finally {
-    one.isWaiting = false
-  }
-}
-
-/**
- * Refuses to wait for deliveries inside one of them: the call would wait for itself.
- *
- * @throws WebhookError `CALLED_FROM_DELIVERY`
- */
-export function refuseFromWithin(what: string): void {
-  if (!within.getStore()?.isWaiting) return
-  const message = `${what} was called while a delivery waits for its answer, and would wait for that delivery: call it after the answer`
-  throw new WebhookError('CALLED_FROM_DELIVERY', message)
 }

@@ -1,18 +1,20 @@
 // The bodies, queries and answers of the sandbox's control plane, as schemas, and the form of its
 // routes. None of this is part of the service's own document.
 import * as z from 'zod'
+import { endpoints } from '../../../src/client/contract.ts'
 import { eventNames, families, legacyFamily, legacyNames } from '../../../src/protocol/names.ts'
-import { countryCode, dateTime, emailAddress, limits } from '../../../src/protocol/resources.ts'
-import { memberTypes, requirementNames } from '../../../src/protocol/values.ts'
+import { dateTime } from '../../../src/protocol/resources.ts'
+import { requirementNames } from '../../../src/protocol/values.ts'
+import { actionNames } from '../transitions.ts'
 
 export const json = z.record(z.string(), z.unknown())
-export const id = z.object({ id: z.string().min(1) })
+export const text = z.string().min(1)
+export const id = z.object({ id: text })
 const seconds = z
   .number()
   .min(0)
   .max(100 * 365 * 86_400)
 
-const actionNames = ['start', 'submit', 'review', 'approve', 'reject', 'cancel', 'expire'] as const
 const actionName = z.enum(actionNames)
 export const actionsBody = z.object({
   actions: z
@@ -36,23 +38,14 @@ export const actionsBody = z.object({
   force: z.boolean().optional(),
 })
 
+const { memberType, country, ...texts } = endpoints.createClient.body.shape
+type Texts = typeof texts
+const nullable = Object.fromEntries(
+  Object.entries(texts).map(([name, field]) => [name, field.nullable()]),
+) as { [Name in keyof Texts]: z.ZodNullable<Texts[Name]> }
+/** The fields of a new client; null empties one. */
 export const clientPatch = z
-  .object({
-    nameFirst: z.string().max(limits.clientShort).nullable(),
-    nameLast: z.string().max(limits.clientShort).nullable(),
-    businessName: z.string().max(limits.clientLong).nullable(),
-    email: emailAddress.max(limits.clientEmail).nullable(),
-    phone: z.string().max(limits.clientPhone).nullable(),
-    externalId: z.string().max(limits.clientShort).nullable(),
-    memberType: z.enum(memberTypes),
-    addressLine1: z.string().max(limits.clientLong).nullable(),
-    addressLine2: z.string().max(limits.clientLong).nullable(),
-    city: z.string().max(limits.clientShort).nullable(),
-    region: z.string().max(limits.clientShort).nullable(),
-    postalCode: z.string().max(limits.clientPostalCode).nullable(),
-    country: countryCode.nullable(),
-    metadata: json.nullable(),
-  })
+  .object({ ...nullable, memberType: memberType.unwrap(), country: country.unwrap().nullable() })
   .partial()
 
 /** A filter of a subscription: a name, a family, everything, or a legacy form of these. */
@@ -64,8 +57,10 @@ export const subscriptionFilters = [
   '*',
 ] as const
 
-const filter = z.enum(subscriptionFilters)
-export const target = z.url({ protocol: /^https?$/ })
+const filter: z.ZodType<string> = z.enum(subscriptionFilters)
+const target = z
+  .url({ protocol: /^https?$/ })
+  .refine((url) => !URL.parse(url)?.username, 'must not hold a user or password')
 export const secret = z.string().min(8).max(256).regex(/^\S+$/, 'must not hold white space')
 
 export const subscriptionBody = z.object({
@@ -82,13 +77,21 @@ export const rotateBody = z.object({
   secret: secret.optional(),
   overlapSeconds: seconds.optional(),
 })
-export const subscriptionSchema = z.looseObject({
-  id: z.string(),
-  url: z.string(),
-  events: z.array(z.string()),
-  secret: z.string(),
+/** A subscription that exists from the start. */
+export const subscriptionOption = z.object({
+  url: target,
+  events: z.array(filter).min(1).optional(),
+  secret: secret.optional(),
+})
+export const subscriptionSchema = z.object({
+  id: text,
+  url: target,
+  events: z.array(filter),
+  secret,
   active: z.boolean(),
   createdAt: dateTime,
+  /** The organization whose events it receives; null for all of them. */
+  organizationId: z.string().nullable(),
 })
 
 /** Sections 1 and 5: the three plans with API access, and one without. */
@@ -129,11 +132,12 @@ export const advanceBody = z
     message: 'give seconds or days',
   })
 
-export const keySchema = z.looseObject({
-  id: z.string(),
+export const keySchema = z.object({
+  id: text,
   organizationId: z.string(),
-  key: z.string(),
+  key: text,
   active: z.boolean(),
+  createdAt: dateTime,
 })
 export const keyBody = z.object({ organizationId: z.string() })
 export const resentSchema = z.object({ resent: z.int() })

@@ -1,14 +1,7 @@
 // A scenario of the sandbox as data: where it starts and what is done to it, so that the same file
 // produces the same bytes again.
 import * as z from 'zod'
-import {
-  actionsBody,
-  advanceBody,
-  json,
-  sandboxTime,
-  seed,
-  subscriptionFilters,
-} from './control.ts'
+import { actionsBody, advanceBody, json, sandboxTime, seed, subscriptionOption } from './control.ts'
 
 /** Moves the clock there before the action. */
 const at = sandboxTime.optional()
@@ -59,15 +52,7 @@ export const scenarioSchema = z.strictObject({
   /** The start of the clock; the clock stands still unless `frozen` is false. */
   clock: z.strictObject({ now: sandboxTime, frozen: z.boolean().optional() }).optional(),
   rateLimit: z.union([z.int().min(0), z.literal(false)]).optional(),
-  subscriptions: z
-    .array(
-      z.strictObject({
-        url: z.url(),
-        events: z.array(z.enum(subscriptionFilters)).optional(),
-        secret: z.string().optional(),
-      }),
-    )
-    .optional(),
+  subscriptions: z.array(subscriptionOption.strict()).optional(),
   faults: z.array(json).optional(),
   actions: z
     .array(z.union(Object.values(actions), { error: `must have one of ${kinds.join(', ')}` }))

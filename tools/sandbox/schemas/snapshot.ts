@@ -9,17 +9,18 @@ import {
 } from '../../../src/protocol/resources.ts'
 import {
   json,
+  keySchema,
   organizationPlans,
   sandboxTime,
   secret,
   seed,
-  subscriptionFilters,
-  target,
+  subscriptionOption,
+  subscriptionSchema,
+  text,
 } from './control.ts'
 import { deliveryRowSchema } from './deliveries.ts'
 import { faultSchema } from './faults.ts'
 
-const text = z.string().min(1)
 const count = z.int().min(0)
 
 /** One entry of a verification's audit trail (section 2.2; its fields are the sandbox's). */
@@ -83,34 +84,13 @@ const organization = z.object({
   ratePerMinute: count.nullable(),
 })
 
-const key = z.object({
-  id: text,
-  organizationId: z.string(),
-  key: text,
-  active: z.boolean(),
-  createdAt: dateTime,
-})
-
-const subscription = z.object({
-  id: text,
-  url: target,
-  events: z.array(z.enum(subscriptionFilters)),
-  secret,
-  active: z.boolean(),
-  createdAt: dateTime,
-  /** The organization whose events it receives; null for all of them. */
-  organizationId: z.string().nullable(),
+const subscription = subscriptionSchema.extend({
   /** The secret before the last rotation, and until when it signs beside the new one. */
   previous: z.object({ secret, until: dateTime }).optional(),
 })
 
 /** Real time and the offset together must stay within what the clock may show. */
 const offset = z.number().min(-1.7e12).max(2.1e14)
-const word = z
-  .number()
-  .int()
-  .min(-(2 ** 31))
-  .max(2 ** 31 - 1)
 
 /** A snapshot. */
 export const snapshotSchema = z.object({
@@ -119,7 +99,8 @@ export const snapshotSchema = z.object({
   /** The secret of subscriptions without their own. */
   secret,
   clock: z.object({ now: sandboxTime, frozen: z.boolean(), offset }),
-  random: z.tuple([word, word, word, word]),
+  /** How many random values were drawn. */
+  random: count,
   faults: z.array(z.object({ fault: faultSchema, struck: count, seen: count })),
   state: z.object({
     /** The last sequence number. */
@@ -130,7 +111,7 @@ export const snapshotSchema = z.object({
     clients: z.array(client),
     outbox: z.array(mail),
     organizations: z.array(organization),
-    keys: z.array(key),
+    keys: z.array(keySchema),
   }),
   webhooks: z.object({
     subscriptions: z.array(subscription),
@@ -143,15 +124,7 @@ const startOptions = z.object({
   seed,
   now: z.iso.datetime().optional(),
   secret: z.string().optional(),
-  subscriptions: z
-    .array(
-      z.object({
-        url: z.string(),
-        events: z.array(z.string()).optional(),
-        secret: z.string().optional(),
-      }),
-    )
-    .optional(),
+  subscriptions: z.array(subscriptionOption).optional(),
 })
 
 /** A data file. */
@@ -167,5 +140,5 @@ export type ClientRow = z.infer<typeof client>
 export type Mail = Readonly<z.infer<typeof mail>>
 export type Organization = Readonly<z.infer<typeof organization>>
 export type Plan = Organization['plan']
-export type ApiKey = Readonly<z.infer<typeof key>>
+export type ApiKey = Readonly<z.infer<typeof keySchema>>
 export type SubscriptionRow = Readonly<z.infer<typeof subscription>>
