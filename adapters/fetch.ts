@@ -1,6 +1,6 @@
-// Any Request → Response runtime: Hono, Bun, Deno, workers, SvelteKit, Remix.
+// A fetch handler for every runtime and framework that turns a Request into a Response.
 import { Chunks } from '../src/foundation/chunks.ts'
-import { keepAwake, unawaited } from '../src/foundation/unawaited.ts'
+import { ignoreRejection, keepAwake } from '../src/host/promises.ts'
 import type { BodyFault, BodyReading } from '../src/index.ts'
 import { addressOf } from './address.ts'
 import {
@@ -51,7 +51,7 @@ export function toFetch(receiver: HandlesRequests, options: FetchMountOptions = 
         return body
       },
     })
-    // Otherwise Workers drop a request whose sender has gone, in the middle of a handler.
+    // Some hosts drop a request whose sender has gone, in the middle of a handler.
     keepAwake(host, handled)
     const { status, headers, body } = await handled
     if (options.worker) runAfterReply(status, { worker: options.worker, waitUntil })
@@ -73,7 +73,7 @@ function urlOf({ url, headers }: Request): string {
 function textOrNone(tell: () => unknown): string | undefined {
   try {
     const address = tell()
-    unawaited(address)
+    ignoreRejection(address)
     return typeof address === 'string' ? address : undefined
   } catch {
     return undefined

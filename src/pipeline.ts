@@ -5,14 +5,13 @@ import { type Delivery, markVerified, type VerifiedDelivery, withProof } from '.
 import { Dispatcher } from './dispatch/dispatch.ts'
 import { ResourceReads } from './dispatch/fetch-resource.ts'
 import type { HandlerReport } from './dispatch/handler.ts'
-import { type AtWork, InFlight } from './dispatch/in-flight.ts'
-import { type ContextServices, runTask, type Task } from './dispatch/run.ts'
-import { RunningHandlers } from './dispatch/running.ts'
+import { InFlight } from './dispatch/in-flight.ts'
+import { type ContextServices, RunningHandlers, runTask, type Task } from './dispatch/run.ts'
 import type { OutcomeCode } from './errors.ts'
 import { checkMilliseconds } from './foundation/check.ts'
 import { type Clock, millisecondsOf, systemClock } from './foundation/clock.ts'
 import { defined } from './foundation/defined.ts'
-import { isPromise } from './foundation/promises.ts'
+import { isPromise } from './host/promises.ts'
 import { admit, declaredLength } from './intake/admission.ts'
 import { Intake, type Reading } from './intake/intake.ts'
 import { faultOf, type Incoming, type Ingested, Walk } from './intake/walk.ts'
@@ -62,6 +61,7 @@ export class Pipeline {
     this.#verifier = createVerifier({ secret, ...defined({ scheme, authenticity }) })
     this.#intake = new Intake(this.#limits)
     this.#keeper = options.inbox
+    this.#keeper?.bindVendor?.(vendor?.name)
     this.parser = createParser(options)
     this.peek = createPeek(options)
     this.withData = createWithData(options)
@@ -113,8 +113,8 @@ export class Pipeline {
     const reply = this.#replies.beforeDelivery(incoming)
     if (reply) return reply
     const walk = new Walk(incoming, this.#observers.hearAll)
-    // The answer belongs to it: a process that ends before would be sent the delivery again.
-    return this.#inFlight.during(async () => {
+    // Counted until the reply is made: else the process may end, and the sender repeats the delivery.
+    return this.#inFlight.during(incoming, async () => {
       const outcome = await this.#walked(walk, incoming)
       return this.#replies.to(outcome, walk.event)
     })
@@ -129,29 +129,29 @@ export class Pipeline {
     return this.#walked(new Walk({ headers: [] }, this.#observers.hearAll), { body, tenant })
   }
 
-  /** Not async itself: where nothing waits, one promise is enough. */
+  /** Not async: if nothing waits, one promise is enough. */
   #walked(walk: Walk, source: Delivery | Incoming | Ingested): Promise<Outcome> {
     this.#dispatcher.freeze()
-    const work = this.#inFlight.enter()
+    this.#inFlight.enter(walk)
     try {
       const outcome = this.#begin(walk, source)
-      if (isPromise(outcome)) return this.#settled(outcome, walk, work)
+      if (isPromise(outcome)) return this.#settled(outcome, walk)
       const observed = this.#observers.outcome(outcome, walk)
-      work.leave()
+      this.#inFlight.leave(walk)
       return Promise.resolve(observed)
     } catch (error) {
-      return this.#settled(Promise.reject(error), walk, work)
+      return this.#settled(Promise.reject(error), walk)
     }
   }
 
-  async #settled(outcome: Promise<Outcome>, walk: Walk, work: AtWork): Promise<Outcome> {
+  async #settled(outcome: Promise<Outcome>, walk: Walk): Promise<Outcome> {
     try {
       return this.#observers.outcome(await outcome, walk)
     } catch (error) {
       // The user's own envelope or schema threw; what a sender did never gets here.
       return this.#observers.outcome({ kind: 'failed', code: 'HANDLER_FAILED', error }, walk)
     } finally {
-      work.leave()
+      this.#inFlight.leave(walk)
     }
   }
 
@@ -263,7 +263,7 @@ export class Pipeline {
         await keeper.check?.()
         return this.#dispatch(delivery, parsed, walk)
       }
-      const kept = await keeper.keep(toArrival(delivery, parsed, { source, vendor: this.vendor }))
+      const kept = await keeper.keep(toArrival(delivery, parsed, source))
       return withProof({ ...kept }, delivery)
     } catch (error) {
       const message = 'the inbox did not keep the delivery'

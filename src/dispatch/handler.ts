@@ -50,6 +50,12 @@ export type Handler<Event = WebhookEvent, Resource = unknown, Tx = unknown> = {
   handle(event: Event, context: Context<Resource, Tx>): unknown
 }['handle']
 
+/**
+ * Surrounds each run of a handler: it must call `run` and await it. An attempt succeeds only if the
+ * handler and `around` succeed.
+ */
+export type Around = (run: () => Promise<unknown>, event: WebhookEvent, context: Context) => unknown
+
 /** How a handler is registered. */
 export interface HandlerOptions {
   /** Its name in outcomes and, with an inbox, in its checkpoints; keep it over releases. */
@@ -67,11 +73,8 @@ export interface Registration {
   readonly options: HandlerOptions
 }
 
-/**
- * Stand for a handler in the failures of an entry, and nothing waits for them: the check of its data,
- * its vendor, the worker itself. No handler has one of these ids.
- */
-export const attemptSteps = { schema: 'schema', vendor: 'vendor', worker: 'worker' } as const
+/** Ids that name a step of an attempt among the failures of an entry. No handler has one of them. */
+export const attemptSteps = { schema: 'schema', worker: 'worker' } as const
 
 /** A handler that failed: its id, and what it threw. */
 export interface HandlerFailure {

@@ -20,8 +20,8 @@ type FamilyOf<Name extends string> = Name extends `${infer Type}.${string}` ? `$
 /** The patterns that `on` accepts. */
 export type Pattern<Events> = NamesOf<Events> | FamilyOf<NamesOf<Events>> | ReversalName | '*'
 
-/** The deprecated names that `on` also accepts. */
-export type LegacyPattern = LegacyName | LegacyFamily
+/** The patterns that `on` accepts, deprecated names among them. */
+export type PatternOrLegacy<Events> = Pattern<Events> | LegacyName | LegacyFamily
 
 type DataOf<Event> = Event extends { readonly data: infer Data } ? Data : never
 

@@ -113,13 +113,3 @@ export function checkFunction(name: string, value: unknown, example: string): vo
   if (value === undefined || typeof value === 'function') return
   throw invalid(`${name} must be a function, e.g. ${example}, got ${shown(value)}`)
 }
-
-/** Under it lies the inside of a receiver; the copies of this package in a process share it. */
-export const receiverInside = Symbol.for('idv-webhooks.receiver')
-
-/** The inside of what createReceiver() returned; undefined for anything else. */
-export function insideOf<Inside>(receiver: unknown): Inside | undefined {
-  if (typeof receiver !== 'object' || receiver === null) return undefined
-  // Trust is granted here: only createReceiver() sets the symbol.
-  return (receiver as { readonly [receiverInside]?: Inside })[receiverInside]
-}

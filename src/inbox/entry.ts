@@ -7,16 +7,14 @@ import type { Entity, EventSource } from '../protocol/events.ts'
 export interface Arrival {
   readonly delivery: VerifiedDelivery
   readonly source: EventSource
-  /** The vendor of the receiver that takes it; absent for the service's own events. */
-  readonly vendor?: string
   /** The id that tells duplicates: from authenticated bytes only. */
   readonly key?: string
   /** There is no id, and equal bodies are one event. */
   readonly dedupe?: 'body'
   /** The part of the body that repeats have in common; all of it where there is none. */
   readonly lasting?: Uint8Array
-  /** Who kept it refuses its data. */
-  readonly unfit?: true
+  /** The receiver that stores it rejects its data. */
+  readonly schemaRejected?: true
   readonly name?: string
   readonly receivedName?: string
   readonly entity?: Entity

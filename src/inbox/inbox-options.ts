@@ -11,8 +11,8 @@ import {
   shown,
 } from '../foundation/check.ts'
 import type { Clock } from '../foundation/clock.ts'
-import type { RetentionDays } from './admin.ts'
 import type { EncryptionOptions } from './encryption.ts'
+import type { RetentionDays } from './retention.ts'
 import { createRetry, type Retry, type RetryOptions } from './retry.ts'
 import type { InboxStore, StoreCapabilities } from './store.ts'
 

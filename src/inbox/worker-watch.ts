@@ -1,5 +1,6 @@
 // Tells a developer when nobody handles what an inbox keeps.
-import { isDevelopment, warn } from '../foundation/warn.ts'
+import { warn } from '../foundation/warn.ts'
+import { isDevelopment } from '../host/runtime.ts'
 
 /** Milliseconds after which an entry that is due and not claimed is worth a warning. */
 const patience = 30_000

@@ -1,5 +1,5 @@
 // Process warnings about what an attempt at an entry of the inbox came to.
-import { mostOfCode, noMore, warn } from '../foundation/warn.ts'
+import { maxWarnings, noMore, warn } from '../foundation/warn.ts'
 import { printable, type SettledObserved } from './observe.ts'
 
 /** The most dead letters that one receiver remembers. */
@@ -24,8 +24,8 @@ export function settledWarnings(): (
     }
     if (seen.state !== 'retry' || !seen.dueAt || !isDevelopment) return
     const wait = seen.dueAt.getTime() - seen.at.getTime()
-    if (wait < shortWait || ++retries > mostOfCode) return
-    const last = retries === mostOfCode ? noMore('RETRY_WAITS') : ''
+    if (wait < shortWait || ++retries > maxWarnings) return
+    const last = retries === maxWarnings ? noMore('RETRY_WAITS') : ''
     warn(`${waiting(seen, wait, place)}${last}`, 'RETRY_WAITS')
   }
 }

@@ -4,9 +4,8 @@ import type { HeadersInput } from '../delivery.ts'
 import type { OutcomeCode } from '../errors.ts'
 import { inTime } from '../foundation/abortable.ts'
 import { invalid, shown } from '../foundation/check.ts'
-import { isPromise } from '../foundation/promises.ts'
-import { unawaited } from '../foundation/unawaited.ts'
 import { type warn, warnOnce } from '../foundation/warn.ts'
+import { ignoreRejection, isPromise } from '../host/promises.ts'
 import type { WebhookEvent } from '../protocol/events.ts'
 import { challengeAnswer, type Vendor } from '../protocol/vendor.ts'
 import type { Outcome, OutcomeKind } from './outcome.ts'
@@ -83,7 +82,7 @@ export class Replies {
       if (why === undefined) return reply
       this.#warn(`handshake returned ${why}`, 'RESPOND_REFUSED')
       // A promise is such a reply.
-      unawaited(reply)
+      ignoreRejection(reply)
     } catch (error) {
       const thrown = error instanceof Error ? error.name : typeof error
       this.#warn(`handshake threw ${thrown}: it was passed over`, 'RESPOND_FAILED')

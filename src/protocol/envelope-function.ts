@@ -1,6 +1,6 @@
 // An `envelope` that is a function: it may read headers and the address, which nobody has signed, so
 // an id that depends on them tells no duplicates.
-import { unawaited } from '../foundation/unawaited.ts'
+import { ignoreRejection } from '../host/promises.ts'
 import { idOf } from './json-paths.ts'
 
 /** The parts of an event that the envelope states. */
@@ -41,7 +41,7 @@ export function readingOf(
 ): EnvelopeReading | undefined {
   try {
     const reading = option(body, context)
-    unawaited(reading)
+    ignoreRejection(reading)
     return reading
   } catch {
     return undefined

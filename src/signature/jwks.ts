@@ -10,7 +10,7 @@ import {
   shown,
 } from '../foundation/check.ts'
 import { type Clock, createAgeClock } from '../foundation/clock.ts'
-import { keepAwake, type WaitUntil } from '../foundation/unawaited.ts'
+import { keepAwake, type WaitUntil } from '../host/promises.ts'
 import type { PublicKeyName } from '../protocol/scheme-definition.ts'
 import { Flights } from './flights.ts'
 import { KeyLoads } from './key-loads.ts'

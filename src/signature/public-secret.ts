@@ -1,5 +1,6 @@
 // The one public secret: captures are signed with it, and tests configure it.
-import { isDevelopment, warn } from '../foundation/warn.ts'
+import { warn } from '../foundation/warn.ts'
+import { isDevelopment } from '../host/runtime.ts'
 
 /** Signs captures and, by default, test deliveries. It is a valid key for every scheme. */
 export const testSecret = 'c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00'

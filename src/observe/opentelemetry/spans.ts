@@ -11,8 +11,8 @@ import {
 } from '@opentelemetry/api'
 import { type HeaderList, headerValues } from '../../delivery.ts'
 import type { Context } from '../../dispatch/handler.ts'
-import { unawaited } from '../../foundation/unawaited.ts'
 import { warnIfItThrows } from '../../foundation/warn.ts'
+import { ignoreRejection } from '../../host/promises.ts'
 import type { WebhookEvent } from '../../protocol/events.ts'
 import { describeError, type OutcomeObserved, observedName } from '../observe.ts'
 import { type Api, labelled } from './attributes.ts'
@@ -104,7 +104,7 @@ export class Spans {
       return running
     }
     // A context manager may give a promise of its own: nobody else hears its rejection.
-    unthrown(() => unawaited(contexts.with(trace.setSpan(contexts.active(), span), once)))
+    unthrown(() => ignoreRejection(contexts.with(trace.setSpan(contexts.active(), span), once)))
     return once()
   }
 

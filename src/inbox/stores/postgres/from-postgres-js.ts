@@ -1,7 +1,8 @@
 // The driver over `postgres` (postgres.js). It cannot destroy one connection: a statement that is
 // given up is cancelled at the server, and its connection stays taken until that answers.
 import { WebhookError } from '../../../errors.ts'
-import { deferred, isPromise } from '../../../foundation/promises.ts'
+import { deferred } from '../../../foundation/promises.ts'
+import { isPromise } from '../../../host/promises.ts'
 import {
   beginSql,
   type PostgresDriver,

@@ -15,7 +15,7 @@ import type {
   StoreStats,
 } from '../../admin-store.ts'
 import type { CopyStore } from '../../copy-store.ts'
-import { keysPurgedSetting } from '../../keys-purged.ts'
+import { keysPurgedSetting } from '../../retention.ts'
 import type { InboxStore, StoreCapabilities } from '../../store.ts'
 import type {
   Alignment,

@@ -1,6 +1,7 @@
 // One open file for each path and process, shared by all stores on it: bundlers and development
 // servers load a module more than once, and each time it makes an inbox on the same file.
 import { WebhookError } from '../../../errors.ts'
+import { processState } from '../../../host/process.ts'
 import type { SqliteDriver } from './driver.ts'
 import type { TransactionGate } from './transaction.ts'
 import type { WriteQueue } from './write-queue.ts'
@@ -31,8 +32,6 @@ interface OpenByPath {
   readonly driver?: SqliteDriver
   closing?: Promise<void>
 }
-
-const registry = Symbol.for('idv-webhooks.sqliteFiles')
 
 /** How a file is opened, and who hears that there may be something to claim. */
 export interface Sharing {
@@ -102,7 +101,6 @@ async function leave(path: string, shared: OpenByPath, own: () => void): Promise
 
 /** One for all copies of this package in a process. */
 function filesOfProcess(): Map<string, OpenByPath> {
-  const all = globalThis as { [registry]?: Map<string, OpenByPath> }
-  all[registry] ??= new Map()
-  return all[registry]
+  // Trust is granted here: only this file writes to the map.
+  return processState().sqliteFiles as Map<string, OpenByPath>
 }
