@@ -101,7 +101,7 @@ export class Pipeline {
   }
 
   observe(seen: Observation, place?: string): void {
-    this.#observers.tell(seen, place)
+    this.#observers.report(seen, place)
   }
 
   /** Adds an observer of everything; the function that it returns removes it. */

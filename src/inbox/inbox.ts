@@ -18,7 +18,6 @@ import { deadline, StoreOpening } from './opening.ts'
 import { assignedEntry, insertOccurrence } from './recurrence.ts'
 import { keysPurged, purge } from './retention.ts'
 import type { InboxStore, StoreCapabilities } from './store.ts'
-import { noteUnencrypted } from './unencrypted-entries.ts'
 import type { Operated, SettledWork, Swept, Verdict, Work, WorkSource } from './work.ts'
 import type { Inserted } from './work-store.ts'
 
@@ -377,8 +376,6 @@ async function recallSalt(store: InboxStore, encryption: Encryption): Promise<Ui
         : 'the inbox is encrypted, and no key was passed: pass encryption: { key } with the key of this inbox, and check the variable that holds it',
     )
   }
-  // Before the salt: once that is encrypted, nothing else shows that there were plain entries.
-  if (encryption.acceptsUnencrypted) await noteUnencrypted(store)
   if (!encryption.isCurrent(kept)) await store.remember('salt', encryption.encrypt(salt, 'salt'))
   return salt
 }

@@ -9,7 +9,6 @@ import type { Encryption } from './encryption.ts'
 import type { EntryFailure, EntryReason } from './entry.ts'
 import type { Retry } from './retry.ts'
 import type { InboxStore } from './store.ts'
-import { assertNoneUnencrypted } from './unencrypted-entries.ts'
 import type { Occurrence, SettledWork, Swept, Verdict, Work } from './work.ts'
 import type { Assigned, Claimed, HighWaterMark, Lease, NewEntry, Settlement } from './work-store.ts'
 import { WorkerWatch } from './worker-watch.ts'
@@ -202,11 +201,10 @@ export class Leases {
 
   /** The time, after the lanes were aligned with it at the first claim. */
   async #alignedNow(): Promise<number> {
-    const { store, encryption, retry, hold } = this.#deps
+    const { store, retry, hold } = this.#deps
     await store.refresh?.()
     const now = this.#now()
     if (this.#isAligned) return now
-    await assertNoneUnencrypted(store, encryption)
     await store.align({ now, latest: now + retry.longest, free: !hold })
     this.#isAligned = true
     return now

@@ -1,12 +1,9 @@
-// Process warnings about what an attempt at an entry of the inbox came to.
+// Process warnings about settled entries of the inbox.
 import { maxWarnings, noMore, warn } from '../foundation/warn.ts'
 import { printable, type SettledObserved } from './observe.ts'
 
-/** The most dead letters that one receiver remembers. */
-const most = 100
-
-/** Milliseconds: a shorter wait is over before anybody has read of it. */
-const shortWait = 1_000
+/** Milliseconds; shorter waits are over before anybody reads of them. */
+const minWait = 1_000
 
 /** Warns of each dead letter and, in development, of each entry that waits for its next attempt. */
 export function settledWarnings(): (
@@ -14,24 +11,16 @@ export function settledWarnings(): (
   isDevelopment: boolean,
   place?: string,
 ) => void {
-  const died = new Set<string>()
   let retries = 0
   return (seen, isDevelopment, place) => {
-    if (seen.state === 'dead') {
-      const again = isDevelopment && died.has(seen.entryId) ? `. ${diedAgain}` : ''
-      if (died.size < most) died.add(seen.entryId)
-      return warn(`${deadLetter(seen, place)}${again}`, 'DEAD_LETTER')
-    }
+    if (seen.state === 'dead') return warn(deadLetter(seen, place), 'DEAD_LETTER')
     if (seen.state !== 'retry' || !seen.dueAt || !isDevelopment) return
     const wait = seen.dueAt.getTime() - seen.at.getTime()
-    if (wait < shortWait || ++retries > maxWarnings) return
+    if (wait < minWait || ++retries > maxWarnings) return
     const last = retries === maxWarnings ? noMore('RETRY_WAITS') : ''
     warn(`${waiting(seen, wait, place)}${last}`, 'RETRY_WAITS')
   }
 }
-
-const diedAgain =
-  'It died again after a redrive: if its handler was edited meanwhile, the process may still run the old one. next dev loads an edited file at the next request to its route, other programs when they start again'
 
 function deadLetter(
   { entryId, name, reason, attempt }: SettledObserved,
@@ -49,16 +38,9 @@ function waiting(
   return `entry ${entryId}${about(name)} failed at attempt ${attempt}: the next attempt is due in ${spanOf(wait)}, and later events of the same entity wait for it. After the fix, ${command('redrive', entryId, place)} runs it at once`
 }
 
-const command = (action: string, entryId: string, place: string | undefined) =>
-  `npx idv-webhooks inbox ${action} ${entryId} --inbox ${inShell(place) ?? '<file or address>'}`
-
-/** A path as an argument; undefined for anything else, and for what could not be pasted. */
-function inShell(place: string | undefined): string | undefined {
-  if (place === undefined || printable(place) !== place) return undefined
-  if (/^[A-Za-z]:\\|^\\\\/.test(place)) return `"${place}"`
-  if (!place.startsWith('/')) return undefined
-  return /^[\w@+=:,./-]+$/.test(place) ? place : `'${place.replaceAll("'", "'\\''")}'`
-}
+/** The place is printed if a shell reads it as it is. */
+const command = (action: string, entryId: string, place = '') =>
+  `npx idv-webhooks inbox ${action} ${entryId} --inbox ${/^\/[\w@+=:,./-]+$/.test(place) ? place : '<file or address>'}`
 
 const about = (name: string | undefined) => (name === undefined ? '' : ` (${printable(name)})`)
 
