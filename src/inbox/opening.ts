@@ -23,7 +23,7 @@ export interface OpeningDeps<Opened> {
 export class StoreOpening<Opened> {
   readonly #deps: OpeningDeps<Opened>
   #opening: Promise<Opened> | undefined
-  #closing: Promise<void> = Promise.resolve()
+  #closing: Promise<void> | undefined
   #wasClosed = false
 
   constructor(deps: OpeningDeps<Opened>) {
@@ -54,17 +54,25 @@ export class StoreOpening<Opened> {
     const opening = this.#opening
     this.#opening = undefined
     this.#wasClosed = true
-    if (opening) {
-      const close = () => this.#deps.store.close()
-      this.#closing = opening.then(close, () => {})
-      this.#closing.catch(() => {})
-    }
+    if (opening) this.#closing = this.#end(opening)
+    if (!this.#closing) return
     const { signal, stop } = deadline(limit)
     await orAborted(this.#closing, signal).finally(stop)
   }
 
+  #end(opening: Promise<Opened>): Promise<void> {
+    const close = () => this.#deps.store.close()
+    const closing = opening
+      .then(close, () => {})
+      .finally(() => {
+        if (this.#closing === closing) this.#closing = undefined
+      })
+    return closing
+  }
+
   #begin(): Promise<Opened> {
-    const opening = this.#closing.catch(() => {}).then(this.#deps.begin)
+    const closed = Promise.resolve(this.#closing).catch(() => {})
+    const opening = closed.then(this.#deps.begin)
     opening.catch(() => {
       if (this.#opening === opening) this.#opening = undefined
     })
