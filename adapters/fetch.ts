@@ -69,7 +69,7 @@ function urlOf({ url, headers }: Request): string {
   return addressOf({ forwarded, scheme, host: headers.get('host') ?? own, path }, url)
 }
 
-/** An async function has no address, nor one that throws, as for a sender that has gone. */
+/** Undefined for an async function, and for one that throws, as if the sender has gone. */
 function textOrNone(tell: () => unknown): string | undefined {
   try {
     const address = tell()
@@ -137,7 +137,7 @@ async function readChunks(request: Request, reading: BodyReading): Promise<Uint8
   })
 }
 
-/** Of any realm: a host may hand on text, or buffers, of what it has read itself. */
+/** True for bytes of any realm; a host may pass text that it has decoded. */
 function isBytes(value: unknown): boolean {
   return value instanceof Uint8Array || Object.prototype.toString.call(value) === bytesTag
 }

@@ -49,7 +49,7 @@ export interface ResourceReader {
   }
 }
 
-/** A client, or what gives that of a tenant: each reads its own records. */
+/** A client, or a function that returns the client of a tenant. */
 export type ClientOption =
   | ResourceReader
   | ((tenant: string | undefined) => ResourceReader | undefined)
@@ -131,7 +131,7 @@ export function checkedOptions(options: ReceiverOptions) {
   return { maxBytes, maxInFlightBytes, handlerTimeout, bodyTimeout }
 }
 
-/** An object that reads nothing would tell handlers that every resource is gone. */
+/** Refuses other objects: handlers would see every resource as gone. */
 function checkClient(client: unknown): void {
   if (client === undefined || typeof client === 'function' || isReader(client)) return
   throw invalid(

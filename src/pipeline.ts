@@ -124,7 +124,7 @@ export class Pipeline {
     return this.#walked(new Walk(delivery, this.#observers.hearAll), delivery)
   }
 
-  /** Takes the bytes of an event that the service's API showed: nobody sent it, so none signed it. */
+  /** Takes the bytes of an event that was read from the service's API: they have no signature. */
   ingest(body: Uint8Array, tenant?: string): Promise<Outcome> {
     return this.#walked(new Walk({ headers: [] }, this.#observers.hearAll), { body, tenant })
   }
@@ -227,7 +227,7 @@ export class Pipeline {
     walk.now = this.#milliseconds()
     const claims = this.#verifier.inspect(walk.headers, walk.now)
     walk.claims = claims
-    // A time outside the tolerance is left to `verify`, which tells a late one from a forged one.
+    // `verify` decides on a time outside the tolerance: late or forged.
     return claims.ok || claims.late ? undefined : claims.code
   }
 

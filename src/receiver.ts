@@ -45,9 +45,9 @@ export interface Receiver<Events = EventMap, Tx = unknown> {
   ): this
   /** Registers a handler for events that no other matched, unknown names among them. */
   fallback(handler: Handler<Matching<Events, '*'>, unknown, Tx>, options?: HandlerOptions): this
-  /** Takes a delivery through the corridor; never throws for what a sender did. */
+  /** Verifies and handles a delivery; never throws for what a sender did. */
   receive(delivery: Delivery): Promise<Outcome>
-  /** The same over HTTP: what adapters call. */
+  /** Takes a request over HTTP; adapters call it. */
   handle(incoming: Incoming): Promise<Reply>
   /**
    * Takes no more deliveries (503) and resolves when those at work have ended; handlers are

@@ -10,13 +10,13 @@ export interface Context<Resource = unknown, Tx = unknown> {
   readonly attempt: number
   /** The id of the handler that runs. */
   readonly handler: string
-  /** The same over all attempts of one event, and of no other; hand it to whatever you call. */
+  /** The same in all attempts of one event, and in no other event; pass it to the APIs you call. */
   readonly idempotencyKey: string
   /** Aborted at the handler's time limit and when the receiver drains. */
   readonly signal: AbortSignal
-  /** Which of the configured secrets signed it, where that has an id. */
+  /** The id of the secret that signed it, if the secret has one. */
   readonly secretId?: string
-  /** The tenant of that secret, if it names one. */
+  /** The tenant of that secret, if it has one. */
   readonly tenant?: string
   /** Proof of origin: a signature, or no more than a shared token or an address. */
   readonly authenticity?: Authenticity

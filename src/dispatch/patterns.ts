@@ -1,4 +1,4 @@
-// Which events a pattern stands for, as types: names, families, `*`, and the deprecated names.
+// The events of a pattern, as types: names, families, `*`, and deprecated names.
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { EventMap, KnownEvent, ReversalEvent, UnknownEvent } from '../protocol/events.ts'
 import type { DecisionName, ReversalName } from '../protocol/finality.ts'
@@ -6,7 +6,7 @@ import type { SchemaMap } from '../protocol/meanings.ts'
 import type { CanonicalName, LegacyFamily, LegacyName } from '../protocol/names.ts'
 import type { AssembledVerification, Client } from '../protocol/resources.ts'
 
-/** The service's events, with those that `schemas` replaces or adds. */
+/** The service's events, and the events that `schemas` replaces or adds. */
 export type EventsWith<Schemas extends SchemaMap> = Omit<EventMap, keyof Schemas> & {
   readonly [Name in keyof Schemas & string]: KnownEvent<
     Name,

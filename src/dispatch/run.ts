@@ -170,7 +170,7 @@ function idempotencyKeyOf(
 /** Receives the report of each handler, and how many milliseconds it ran. */
 export type HearAttempt = (report: HandlerReport, task: Task, duration: number) => void
 
-/** Runs an attempt; a promise only where a handler gave one, or the runtime hashes later. */
+/** Runs an attempt; returns a promise only if a handler does, or the runtime hashes asynchronously. */
 export function runTask(
   task: Task,
   services: ContextServices,
@@ -185,7 +185,7 @@ export function runTask(
   })
 }
 
-/** One attempt: its handlers run one after the other, and one that fails stops no other. */
+/** One attempt: runs its handlers in turn; a handler that fails does not stop the others. */
 class Run {
   readonly task: Task
   /** The body's SHA-256 in hex, where it had to be made before a handler can ask. */
@@ -218,7 +218,7 @@ class Run {
     return this.#services.reads.current(event, { signal, delivery })
   }
 
-  /** A promise only where a handler gave one. */
+  /** Returns a promise only if a handler does. */
   all(
     registrations: readonly Registration[],
   ): readonly HandlerReport[] | Promise<readonly HandlerReport[]> {
@@ -246,11 +246,11 @@ class Run {
     return isPromise(report) ? report.then(tell) : tell(report)
   }
 
-  /** A promise only where the handler gave one. */
+  /** Returns a promise only if the handler does. */
   #report(registration: Registration, began: number): HandlerReport | Promise<HandlerReport> {
     const { id: handler, handler: handle } = registration
     const { reason } = this.running
-    // What it began now would be aborted in the same turn, and begun again after the restart.
+    // A handler that began now would be aborted in the same turn.
     if (reason !== undefined) return { ok: false, handler, code: 'DRAINING', error: reason }
     const context = new HandlerContext(this, handler)
     const args = { event: this.task.event, context }

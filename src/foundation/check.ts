@@ -43,7 +43,7 @@ export function shown(value: unknown): string {
   return `${typeof value} ${String(value)}`
 }
 
-/** The same without any text, which may be a secret, an address with its password or a person's. */
+/** A value without its text, which may be a secret or a person's data. */
 export function kindShown(value: unknown): string {
   if (typeof value !== 'string') return shown(value)
   return value === '' ? 'an empty string' : 'a string'

@@ -21,7 +21,7 @@ interface Metadata {
   readonly entity?: Entity
 }
 
-/** Credentials for a proxy in front of the receiver are not evidence, so they are not kept. */
+/** Credentials of a proxy in front of the receiver are not stored. */
 const dropped = /^(authorization|proxy-authorization|cookie|x-api-key)$/
 
 /** The two parts of an entry's content, encrypted. */
@@ -60,7 +60,7 @@ export function unpackMetadata(
   return bytes && metadataIn(bytes)
 }
 
-/** A damaged row affects its own entry alone. */
+/** Never throws: a damaged row affects only its own entry. */
 function metadataIn(bytes: Uint8Array): Metadata | undefined {
   try {
     const metadata = JSON.parse(new TextDecoder().decode(bytes)) as Partial<Metadata> | null
@@ -87,7 +87,7 @@ export function unpackContent(
   const body = encryption.decrypt(content.body, `${id}:body`)
   if (!metadata || !body) return undefined
   const { key: _, entity: __, schemaRejected, receivedAt, ...rest } = metadata
-  // Only what `verify` had proved was ever kept.
+  // Only verified deliveries are ever stored.
   const delivery = markVerified({ ...rest, receivedAt: new Date(receivedAt), body })
   return { delivery, ...defined({ schemaRejected }) }
 }

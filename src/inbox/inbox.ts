@@ -22,14 +22,13 @@ import type { Operated, SettledWork, Swept, Verdict, Work, WorkSource } from './
 import type { Inserted } from './work-store.ts'
 
 /**
- * Keeps what was proved before it is acknowledged, until it is handled. `Tx` is what handlers get
- * as `context.tx`: the store says. A question that means nothing throws WebhookError
- * `OPTION_INVALID`.
+ * Stores verified deliveries before they are acknowledged, until they are handled. `Tx` is the type of
+ * `context.tx`. Invalid arguments throw WebhookError `OPTION_INVALID`.
  */
 export interface Inbox<Tx = unknown> {
   /** Types `context.tx`; it is never there. */
   readonly '~tx'?: () => Tx
-  /** Those of the store; `dedupeDays` is the retention of keys, which the store can meet. */
+  /** The guarantees of the store; `dedupeDays` is the retention of keys. */
   readonly capabilities: StoreCapabilities
   /**
    * Opens the store. The first delivery and `worker.start()` do so themselves.
@@ -38,12 +37,12 @@ export interface Inbox<Tx = unknown> {
    */
   open(): Promise<void>
   /**
-   * Lets the store go; what is asked of the inbox afterwards opens it again.
+   * Closes the store; the next call opens it again.
    *
    * @throws WebhookError `STORE_FAILED` when it hangs for five times the `timeout`
    */
   close(): Promise<void>
-  /** Whether it was closed, and nothing has been asked of it since. */
+  /** True if it was closed, and not opened since. */
   readonly isClosed: boolean
   /** Resolves after the commit that stores the delivery; rejects if nothing was committed. */
   keep(arrival: Arrival): Promise<Kept>
@@ -53,20 +52,20 @@ export interface Inbox<Tx = unknown> {
   get(id: string, options?: GetOptions): Promise<Entry | undefined>
   stats(options?: StatsOptions): Promise<InboxStats>
   /**
-   * Hands dead or skipped entries to the handlers again that have not succeeded; how many. By its id
-   * or with `state: 'retry'` also one that waits for its retry, at once.
+   * Gives dead or skipped entries to the handlers that have not succeeded; returns how many. An id or
+   * `state: 'retry'` includes entries that wait for their retry: they run at once.
    */
   redrive(filter: EntryFilter | string): Promise<number>
-  /** Runs every handler of a done entry again from its kept bytes; false when that cannot be. */
+  /** Runs every handler of a done entry again; false if it is not done or was erased. */
   replay(id: string): Promise<boolean>
-  /** Settles a dead entry for good, so that a lane which it blocks goes on. */
+  /** Sets a dead entry aside, so that a lane which it blocks continues. */
   dismiss(id: string): Promise<boolean>
   /**
-   * Erases the payloads of an entity, and of a client's verifications; how many. Without `tenant`
-   * that of every tenant who has an entity of this id.
+   * Erases the payloads of an entity, and of a client's verifications; returns how many. Without
+   * `tenant` for every tenant that has an entity of this id.
    */
   forget(entity: Entity | string, options?: ForgetOptions): Promise<number>
-  /** Erases what is past its retention. A worker does this at its start and every hour. */
+  /** Erases payloads and keys past their retention. A worker does so at its start and every hour. */
   purge(): Promise<Purged>
 }
 

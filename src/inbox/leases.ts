@@ -1,6 +1,6 @@
 // The leases of one inbox: claims entries with their deliveries opened, renews and settles them, and
 // counts a crash for each lease whose holder is gone.
-import { type Clock, systemClock } from '../foundation/clock.ts'
+import type { Clock } from '../foundation/clock.ts'
 import { defined } from '../foundation/defined.ts'
 import { type LeaseHolder, processState } from '../host/process.ts'
 import { isFinal } from '../protocol/names.ts'
@@ -234,9 +234,7 @@ export class Leases {
     const at = this.#now()
     switch (verdict.kind) {
       case 'done': {
-        // After a sleep the inbox's clock may still be behind the system's.
-        const latest = Math.max(at, systemClock().getTime())
-        const highWaterMark = verdict.occurrence && highWaterMarkOf(verdict.occurrence, latest)
+        const highWaterMark = verdict.occurrence && highWaterMarkOf(verdict.occurrence, at)
         return { to: 'done', lease, at, handled, ...(highWaterMark && { highWaterMark }) }
       }
       case 'skipped':

@@ -210,7 +210,7 @@ const methodNotAllowed: Reply = {
  * Checks the `respond` option.
  *
  * @throws WebhookError `OPTION_INVALID` for an unknown outcome, no status, what no server can send,
- * or a success that would tell the sender to forget an event which nothing has handled.
+ * or a success, after which the sender would not repeat an event that nothing has handled.
  */
 function checkRespond(respond: RespondOption | Responder = {}): RespondOption | Responder {
   if (typeof respond === 'function') return respond

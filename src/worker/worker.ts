@@ -287,8 +287,8 @@ interface SettledEntry
 const warnOfLost = warnOnce()
 
 /**
- * Makes a worker the one that handles the entries of a place (a file, or an inbox) within this process:
- * workers of other receivers there are stopped. A development server loads a module again after an
+ * Makes a worker handle the entries of a place (a file, or an inbox) within this process, and stops the
+ * workers of other receivers there. A development server loads a module again after an
  * edit, and the new handlers must run. Workers of one receiver share a place. The returned function
  * leaves the place.
  */
