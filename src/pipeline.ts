@@ -232,11 +232,9 @@ export class Pipeline {
   }
 
   #prove(walk: Walk, reading?: Reading): Outcome | Promise<Outcome> {
-    const arriving = this.#reads.hasClient ? this.#reads.arriving() : undefined
     const judge = (proof: Awaited<ReturnType<Verifier['prove']>>) => {
       if (isRefusal(proof)) return proofRefused(proof)
       reading?.proved()
-      arriving?.(proof)
       return this.#accept(proof, walk, 'webhook')
     }
     const proof = this.#verifier.prove(walk)

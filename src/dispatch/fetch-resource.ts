@@ -1,5 +1,5 @@
-// Reads the current resource of an event, so that late and reordered events do no harm. Handlers that
-// ask for the same resource at the same time share one request, and each gets a copy of the answer.
+// Reads the current resource of an event, so that late and reordered events do no harm. The handlers of
+// a delivery share one request, and each gets a copy of the answer.
 
 import type { VerifiedDelivery } from '../delivery.ts'
 import { WebhookError } from '../errors.ts'
@@ -9,7 +9,7 @@ import { ignoreRejection } from '../host/promises.ts'
 import { type ClientOption, isReader } from '../options.ts'
 import type { WebhookEvent } from '../protocol/events.ts'
 
-/** Milliseconds after its begin for which a read that has ended is shared. */
+/** Milliseconds after its begin for which the other handlers of a delivery share a read. */
 const maxAge = 1000
 
 /** A handler's question for a resource. */
@@ -19,8 +19,7 @@ export interface Asking {
 }
 
 interface Read {
-  /** Its number among the arrivals and reads of this process. */
-  readonly order: number
+  readonly key: string
   readonly began: number
   readonly work: Promise<unknown>
   readonly stop: AbortController
@@ -37,10 +36,8 @@ export function namesResource({ entity }: WebhookEvent): boolean {
 export class ResourceReads {
   readonly #client: ClientOption | undefined
   readonly #now: Clock
-  readonly #reads = new Map<string, Read>()
-  /** The numbers of deliveries among the arrivals and reads of this process. */
-  readonly #arrivals = new WeakMap<VerifiedDelivery, number>()
-  #order = 0
+  /** The latest read of each attempt at a delivery: it began after the delivery arrived. */
+  readonly #reads = new WeakMap<VerifiedDelivery, Read>()
 
   constructor(client: ClientOption | undefined, now: Clock | undefined) {
     this.#client = client
@@ -51,24 +48,14 @@ export class ResourceReads {
     return this.#client !== undefined
   }
 
-  /** Numbers a delivery that arrives now: a clock may stand still between two deliveries. */
-  arriving(): (delivery: VerifiedDelivery) => VerifiedDelivery {
-    if (!this.#client) return (delivery) => delivery
-    const order = ++this.#order
-    return (delivery) => {
-      this.#arrivals.set(delivery, order)
-      return delivery
-    }
-  }
-
   /**
-   * The resource that an event names as it is now, a copy for each that asks; null when it is gone
-   * or the event names none.
+   * The current resource that an event names, a copy for each handler; null when it is gone or the
+   * event names none.
    *
    * @throws WebhookError `CLIENT_MISSING`, `OPTION_INVALID`, what the client throws, the signal's reason
    */
-  async current(event: WebhookEvent, asking: Asking): Promise<unknown> {
-    const { tenant } = asking.delivery
+  async current(event: WebhookEvent, { signal, delivery }: Asking): Promise<unknown> {
+    const { tenant } = delivery
     const client = typeof this.#client === 'function' ? this.#client(tenant) : this.#client
     if (!client) throw missing(tenant)
     if (!isReader(client)) {
@@ -79,56 +66,34 @@ export class ResourceReads {
     const get = { verification: client.verifications, client: client.clients }
     const reader = type && Object.hasOwn(get, type) ? get[type] : undefined
     if (!reader || !id) return null
-    asking.signal.throwIfAborted()
-    const key = JSON.stringify([type, id, tenant])
-    const read =
-      this.#fresh(key, asking) ?? this.#begin(key, (signal) => reader.get(id, { signal }))
-    const resource = await waitFor(read, asking.signal)
+    signal.throwIfAborted()
+    const key = JSON.stringify([type, id])
+    const shared = this.#shared(key, delivery)
+    const read = shared ?? this.#begin(key, (stop) => reader.get(id, { signal: stop }))
+    this.#reads.set(delivery, read)
+    const resource = await waitFor(read, signal)
     // A copy: handlers may change it.
     return type === 'client' && isDeleted(resource) ? null : structuredClone(resource)
   }
 
-  /** Returns a read that began after the delivery arrived, so that its answer includes the event. */
-  #fresh(key: string, { delivery }: Asking): Read | undefined {
-    const arrival = this.#arrivalOf(delivery)
-    const read = this.#reads.get(key)
-    if (!read || read.stop.signal.aborted || read.order < arrival) return undefined
-    return read.pending || this.#isRecent(read) ? read : undefined
-  }
-
-  /** Numbers a delivery from the inbox when it first asks: another machine may have received it. */
-  #arrivalOf(delivery: VerifiedDelivery): number {
-    const order = this.#arrivals.get(delivery) ?? ++this.#order
-    this.#arrivals.set(delivery, order)
-    return order
+  #shared(key: string, delivery: VerifiedDelivery): Read | undefined {
+    const read = this.#reads.get(delivery)
+    if (!read || read.key !== key || read.stop.signal.aborted) return undefined
+    const age = this.#now().getTime() - read.began
+    return read.pending || (age >= 0 && age < maxAge) ? read : undefined
   }
 
   #begin(key: string, get: (signal: AbortSignal) => Promise<unknown>): Read {
-    this.#dropExpired()
     const stop = new AbortController()
     const began = this.#now().getTime()
     const work = (async () => get(stop.signal))().then((found) => found ?? null, nullIfMissing)
-    const order = ++this.#order
-    const read: Read = { order, began, work, stop, waiting: 0, pending: true }
-    this.#reads.set(key, read)
-    const failed = () => {
-      if (this.#reads.get(key) === read) this.#reads.delete(key)
-    }
-    work.catch(failed).finally(() => {
+    const read: Read = { key, began, work, stop, waiting: 0, pending: true }
+    const end = () => {
       read.pending = false
-    })
-    return read
-  }
-
-  #isRecent({ began }: Read): boolean {
-    const age = this.#now().getTime() - began
-    return age >= 0 && age < maxAge
-  }
-
-  #dropExpired(): void {
-    for (const [key, read] of this.#reads) {
-      if (!read.pending && !this.#isRecent(read)) this.#reads.delete(key)
     }
+    // A read that failed is not shared any more.
+    work.then(end, () => stop.abort())
+    return read
   }
 }
 
