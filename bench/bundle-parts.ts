@@ -43,8 +43,8 @@ const receiving: Parts = {
     ...['protocol/resources', 'protocol/email-address', 'protocol/finality', 'protocol/vendor'],
   ],
   'handlers: patterns, order, time limits, context, drain': [
-    ...['dispatch/dispatch', 'dispatch/run', 'dispatch/around', 'dispatch/running'],
-    ...['dispatch/in-flight', 'dispatch/patterns', 'dispatch/handler', 'foundation/bag'],
+    ...['dispatch/dispatch', 'dispatch/run', 'dispatch/handler'],
+    ...['dispatch/in-flight', 'dispatch/patterns', 'host/process'],
   ],
   'context.fetch()': ['dispatch/fetch-resource'],
   'observations, and warnings for who observes nothing': [
