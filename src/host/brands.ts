@@ -8,8 +8,6 @@ export const apiErrorBrand: unique symbol = Symbol.for('idv-webhooks.ApiError')
 export const verifiedDeliveryClass: unique symbol = Symbol.for('idv-webhooks.SignedDelivery')
 /** The property of a receiver that holds its pipeline. */
 export const receiverPipeline: unique symbol = Symbol.for('idv-webhooks.receiver')
-/** The option that marks a call of the client as background work. */
-export const backgroundCall: unique symbol = Symbol.for('idv-webhooks.background')
 /** The token of the receiver in a Nest application. */
 export const nestReceiver: unique symbol = Symbol.for('idv-webhooks.nest.receiver')
 
