@@ -5,6 +5,7 @@ import { bundleWriter, embedWriter } from './scripts/bundle-writer.ts'
 import { lazyRequire } from './scripts/lazy-require.ts'
 import { peerHints } from './scripts/peer-hints.ts'
 import { thirdPartyNotices } from './scripts/third-party-notices.ts'
+import { readSchema } from './src/inbox/stores/postgres/migrations.ts'
 
 const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string }
 
@@ -48,7 +49,10 @@ const inlinedTypes = ['@standard-schema/spec']
 
 const bundle = await bundleConsole()
 
+const define = { __SCHEMA__: JSON.stringify(readSchema()) }
+
 const both: Options = {
+  define,
   target: 'es2023',
   external: [/^node:/, '#hmac', 'zod'],
   // Deno and workers know Node's modules by their full names alone.
@@ -63,7 +67,21 @@ const both: Options = {
   ],
 }
 
+const keysFile = 'src/signature/keys.ts'
+
+/** The door to jose, which is an ES module alone: Jest cannot load it from CommonJS. */
+const keys = (['esm', 'cjs'] as const).map(
+  (format): Options => ({
+    ...both,
+    format,
+    entry: { keys: keysFile },
+    platform: 'neutral',
+    noExternal: format === 'cjs' ? [/^jose/] : [],
+  }),
+)
+
 export default defineConfig([
+  ...keys,
   {
     ...both,
     // Jest, and programs that are CommonJS themselves, cannot load ES modules on every Node.
@@ -78,14 +96,14 @@ export default defineConfig([
       }),
     ],
     // What stands beside a door has no types of its own to give.
-    dts: { entry: doors, resolve: inlinedTypes },
+    dts: { entry: { ...doors, keys: keysFile }, resolve: inlinedTypes },
   },
   {
     ...both,
     format: 'esm',
     entry: { ...tools, cli: 'tools/cli/bin.ts' },
     platform: 'node',
-    define: { __VERSION__: JSON.stringify(version) },
+    define: { ...define, __VERSION__: JSON.stringify(version) },
     // What is bundled from CommonJS asks for Node's modules by require.
     banner: {
       js: "import { createRequire as __createRequire } from 'node:module'\nconst require = __createRequire(import.meta.url)",
@@ -98,7 +116,7 @@ export default defineConfig([
     entry: tools,
     platform: 'node',
     plugins: [lazyRequire],
-    define: { __VERSION__: JSON.stringify(version) },
+    define: { ...define, __VERSION__: JSON.stringify(version) },
     shims: true,
     dts: { entry: tools },
   },

@@ -28,6 +28,7 @@ const doors = {
   'idv-webhooks/cli': here('tools/cli/index.ts'),
   'idv-webhooks/sandbox': here('tools/sandbox/index.ts'),
   'idv-webhooks/vendors': here('src/vendors/index.ts'),
+  'idv-webhooks/keys': here('src/signature/keys.ts'),
   'idv-webhooks': here('src/index.ts'),
 }
 

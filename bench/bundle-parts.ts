@@ -11,13 +11,8 @@ type Parts = Readonly<Record<string, readonly string[]>>
 
 /** The parts, by the files that hold nothing else. */
 const proof: Parts = {
-  'what a mismatch proves (diagnose)': ['signature/diagnose', 'signature/in-turn'],
-  'public keys, Ed25519, ECDSA and RSA, JWS': [
-    'signature/public-keys',
-    'signature/key-bytes',
-    'signature/jws',
-    'signature/hmac/der',
-  ],
+  'what a mismatch proves (diagnose)': ['signature/diagnose'],
+  'claims of a JWS': ['signature/jws'],
   'senders that are known by their address': ['signature/addresses'],
   'several secrets, their spellings, validity and look-ups': ['signature/secrets'],
   'grammars, encodings and signed times of every scheme': [
@@ -25,7 +20,10 @@ const proof: Parts = {
     'signature/encoding',
     'signature/time',
   ],
-  'claims of headers, none twice, in every form of headers': ['signature/claims', 'delivery'],
+  'claims of headers, none twice, in every form of headers': [
+    'signature/header-claims',
+    'delivery',
+  ],
   'errors with code, cause and address; names that are nearly right': [
     'errors',
     'foundation/check',
@@ -40,7 +38,7 @@ const receiving: Parts = {
   ],
   'envelope, names, schemas and parsing': [
     ...['parse', 'protocol/envelope', 'protocol/json-paths', 'protocol/names', 'protocol/events'],
-    ...['protocol/resources', 'protocol/email-address', 'protocol/finality', 'protocol/vendor'],
+    ...['protocol/resources', 'protocol/vendor'],
   ],
   'handlers: patterns, order, time limits, context, drain': [
     ...['dispatch/dispatch', 'dispatch/run', 'dispatch/handler'],
@@ -48,7 +46,7 @@ const receiving: Parts = {
   ],
   'context.fetch()': ['dispatch/fetch-resource'],
   'observations, and warnings for who observes nothing': [
-    ...['observe/observe', 'observe/observers', 'observe/warn-settled', 'foundation/warn'],
+    ...['observe/observe', 'observe/observers', 'foundation/warn'],
   ],
   'bounds of bodies, and of all that is held': ['intake', 'arrival'],
   'outcomes and replies': ['outcome/reply', 'outcome/table', 'outcome/outcome'],

@@ -19,8 +19,7 @@ export {
 } from './errors.ts'
 export type { Clock } from './foundation/clock.ts'
 export type { SettledAs } from './inbox/work.ts'
-export type { BodyFault, BodyReading } from './intake/intake.ts'
-export type { Incoming } from './intake/walk.ts'
+export type { BodyFault, BodyReading, Incoming } from './intake/intake.ts'
 export type {
   AttemptObserved,
   Observation,
@@ -51,11 +50,11 @@ export type {
   Issue,
   KnownEvent,
   ReversalEvent,
+  Superseded,
   UnknownEvent,
   WebhookEvent,
 } from './protocol/events.ts'
-export type { DecisionName, Superseded } from './protocol/finality.ts'
-export type { EventName, LegacyName } from './protocol/names.ts'
+export type { DecisionName, EventName, LegacyName } from './protocol/names.ts'
 export type {
   AssembledVerification,
   Client,
@@ -75,10 +74,14 @@ export {
 } from './protocol/scheme.ts'
 export { createReceiver, type Receiver } from './receiver.ts'
 export type { Diagnosis } from './signature/diagnose.ts'
-export { type JwksOptions, jwks, type KeySource, type LoadKey } from './signature/jwks.ts'
-export type { Jwk } from './signature/public-keys.ts'
 export type { Refusal } from './signature/refused.ts'
-export type { Secret, SecretInput, SecretOption } from './signature/secrets.ts'
+export type {
+  AsymmetricKey,
+  KeySource,
+  Secret,
+  SecretInput,
+  SecretOption,
+} from './signature/secrets.ts'
 export { type SignOptions, sign } from './signature/signature.ts'
 export { type VerifyOptions, type VerifyResult, verify } from './verify.ts'
 export type { RunOnceOptions, RunOnceReport, WorkerOptions } from './worker/options.ts'

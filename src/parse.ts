@@ -13,7 +13,6 @@ import {
   type ReadEnvelope,
 } from './protocol/envelope.ts'
 import type { Entity, EventSource, Issue, WebhookEvent } from './protocol/events.ts'
-import { withExactIds } from './protocol/exact-ids.ts'
 import { idOf, isObject } from './protocol/json-paths.ts'
 import {
   type Checked,
@@ -109,12 +108,9 @@ export function createParser(options: ParseOptions): Parser {
     const json = parseJson(text)
     if (json === undefined) return { ok: false, code: 'BODY_NOT_JSON' }
     const own = isOwn(delivery, source)
-    const rounded = readEnvelope(json.value, delivery, own)
-    if (rounded === undefined) return { ok: false, code: 'ENVELOPE_INVALID' }
     const exact = parseExact(text)
-    const sure = exact && readEnvelope(exact.value, delivery, own)
-    // The data of a vendor's event have its ids; others stay numbers, as they were sent.
-    const envelope = vendor && sure ? sure : exact ? withExactIds(rounded, sure, exact) : rounded
+    const envelope = readEnvelope({ ...json, ...(exact && { exact: exact.value }) }, delivery, own)
+    if (envelope === undefined) return { ok: false, code: 'ENVELOPE_INVALID' }
     const isKept = kept !== undefined && canonicalName(envelope.name) === kept
     const meaning = meanings.get(isKept ? kept : envelope.name)
     const { name, type, schema } = meaning ?? unknownMeaning(envelope.name)

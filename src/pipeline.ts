@@ -1,30 +1,35 @@
 // The inside of a receiver, that every delivery walks through: admit, verify, then keep, or parse
 // and dispatch. Everything that a sender can do wrong comes out as an outcome.
 import { createPeek, isProbe, toArrival } from './arrival.ts'
-import { type Delivery, markVerified, type VerifiedDelivery, withProof } from './delivery.ts'
+import {
+  type Delivery,
+  HeaderIndex,
+  markVerified,
+  type VerifiedDelivery,
+  withProof,
+} from './delivery.ts'
 import { Dispatcher } from './dispatch/dispatch.ts'
 import { ResourceReads } from './dispatch/fetch-resource.ts'
+import { Finality } from './dispatch/finality.ts'
 import type { HandlerReport } from './dispatch/handler.ts'
 import { InFlight } from './dispatch/in-flight.ts'
 import { type ContextServices, RunningHandlers, runTask, type Task } from './dispatch/run.ts'
 import type { OutcomeCode } from './errors.ts'
-import { checkMilliseconds } from './foundation/check.ts'
+import { checkMilliseconds, invalid, kindShown } from './foundation/check.ts'
 import { type Clock, millisecondsOf, systemClock } from './foundation/clock.ts'
 import { defined } from './foundation/defined.ts'
 import { isPromise } from './host/promises.ts'
-import { admit, declaredLength } from './intake/admission.ts'
-import { Intake, type Reading } from './intake/intake.ts'
-import { faultOf, type Incoming, type Ingested, Walk } from './intake/walk.ts'
+import { admit, declaredLength, faultOf, type Incoming, Intake } from './intake/intake.ts'
 import type { Observation, Observe } from './observe/observe.ts'
 import { Observers } from './observe/observers.ts'
 import { checkedOptions, type Keeper, type ReceiverOptions, registrationLimits } from './options.ts'
 import { attempted, noDiagnosis, type Outcome, proofRefused, refusal } from './outcome/outcome.ts'
 import { Replies, type Reply } from './outcome/reply.ts'
 import { createParser, createWithData, type Parsed, type Parser, type WithData } from './parse.ts'
-import type { EventSource } from './protocol/events.ts'
-import { Finality } from './protocol/finality.ts'
+import type { EventSource, WebhookEvent } from './protocol/events.ts'
 import { eventNames, probeName } from './protocol/names.ts'
-import type { Verifier } from './signature/verifier.ts'
+import type { HeaderClaims } from './signature/header-claims.ts'
+import type { Arrived, Verifier } from './signature/verifier.ts'
 import { createVerifier, isRefusal } from './verify.ts'
 
 /** The inside of a receiver. Its fields are private, so that printing it shows nothing. */
@@ -193,7 +198,8 @@ export class Pipeline {
       const body = await read(reading)
       if (!(body instanceof Uint8Array)) {
         walk.bytes = reading.bytes
-        return refusal(...faultOf(body))
+        const { code, message } = faultOf(body)
+        return refusal(code, message)
       }
       walk.bytes = body.length
       if (this.#inFlight.isEnding) return refusal('DRAINING')
@@ -202,7 +208,7 @@ export class Pipeline {
       if (fault) return refusal(fault.code)
       reading.done()
       walk.body = body
-      return await this.#prove(walk, reading)
+      return await this.#prove(walk)
     } finally {
       this.#intake.end(reading)
     }
@@ -231,16 +237,13 @@ export class Pipeline {
     return claims.ok || claims.late ? undefined : claims.code
   }
 
-  #prove(walk: Walk, reading?: Reading): Outcome | Promise<Outcome> {
+  #prove(walk: Walk): Outcome | Promise<Outcome> {
     const judge = (proof: Awaited<ReturnType<Verifier['prove']>>) => {
       if (isRefusal(proof)) return proofRefused(proof)
-      reading?.proved()
       return this.#accept(proof, walk, 'webhook')
     }
     const proof = this.#verifier.prove(walk)
-    if (!isPromise(proof)) return judge(proof)
-    reading?.awaitProof()
-    return proof.then(judge)
+    return isPromise(proof) ? proof.then(judge) : judge(proof)
   }
 
   #accept(delivery: VerifiedDelivery, walk: Walk, source: EventSource): Outcome | Promise<Outcome> {
@@ -290,3 +293,45 @@ export class Pipeline {
     return runTask(task, this.#services, this.#observers.attemptsOf(task))
   }
 }
+
+/** The bytes of an event that nobody sent. */
+interface Ingested {
+  readonly body: Uint8Array
+  readonly tenant: string | undefined
+}
+
+/** One delivery on its way through: each fact about it is worked out once, and handed on here. */
+class Walk implements Arrived {
+  readonly headers: HeaderIndex
+  readonly url: string | undefined
+  readonly method: string | undefined
+  readonly address: string | undefined
+  readonly receivedAt: Date | undefined
+  readonly waitUntil: Incoming['waitUntil']
+  /** When it began, by `performance.now()`; 0 where nobody observes. */
+  readonly began: number
+  now = 0
+  claims: HeaderClaims = unclaimed
+  body: Uint8Array = noBytes
+  bytes = 0
+  event: WebhookEvent | undefined
+
+  /** @throws WebhookError `OPTION_INVALID` for what is not a delivery at all */
+  constructor(of: Omit<Delivery, 'body'> & Pick<Incoming, 'waitUntil'>, isObserved: boolean) {
+    if (typeof of?.headers !== 'object' || of.headers === null) {
+      throw invalid(
+        `expected a delivery { body, headers }, got ${kindShown(of)}. In tests make one by await signedDelivery(event)`,
+      )
+    }
+    this.headers = new HeaderIndex(of.headers)
+    this.url = of.url
+    this.method = of.method
+    this.address = of.address
+    this.receivedAt = of.receivedAt
+    this.waitUntil = of.waitUntil
+    this.began = isObserved ? performance.now() : 0
+  }
+}
+
+const unclaimed: HeaderClaims = { ok: false, code: 'SIGNATURE_MISSING' }
+const noBytes = new Uint8Array()

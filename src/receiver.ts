@@ -13,14 +13,14 @@ import type {
 import { blamingCaller } from './errors.ts'
 import { checkOptionNames } from './foundation/check.ts'
 import { receiverPipeline } from './host/brands.ts'
-import type { Incoming } from './intake/walk.ts'
+import type { Incoming } from './intake/intake.ts'
 import type { ReceiverOptions } from './options.ts'
 import type { Outcome } from './outcome/outcome.ts'
 import type { Reply } from './outcome/reply.ts'
 import { Pipeline } from './pipeline.ts'
 import type { EventMap } from './protocol/events.ts'
 import type { SchemaMap } from './protocol/meanings.ts'
-import { warnIfPublic } from './signature/public-secret.ts'
+import { warnIfPublic } from './signature/secrets.ts'
 
 /**
  * Takes deliveries, proves them and hands their events to the handlers. `Tx` is what they get as

@@ -1,6 +1,6 @@
 // A secret, an address with a password or a body in the wrong place is refused without being quoted:
 // such messages end in logs.
-import { createReceiver, createWorker, jwks, parse, sign, verify } from 'idv-webhooks'
+import { createReceiver, createWorker, parse, sign, verify } from 'idv-webhooks'
 import { createClient } from 'idv-webhooks/client'
 import { inboxConsole } from 'idv-webhooks/console'
 import { toExpress } from 'idv-webhooks/express'
@@ -9,6 +9,7 @@ import { toFetch } from 'idv-webhooks/fetch'
 import { createInbox, memoryStore } from 'idv-webhooks/inbox'
 import { fromPg, fromPostgresJs, postgresStore } from 'idv-webhooks/inbox/postgres'
 import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
+import { jwks } from 'idv-webhooks/keys'
 import { toLambda } from 'idv-webhooks/lambda'
 import { toNext } from 'idv-webhooks/next'
 import { toNode } from 'idv-webhooks/node'

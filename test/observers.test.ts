@@ -1,13 +1,6 @@
 // What the default observer tells, and what a diagnosis reads, by where the program runs.
 import { setImmediate } from 'node:timers/promises'
-import {
-  type Around,
-  createReceiver,
-  logOutcomes,
-  type Receiver,
-  sign,
-  verify,
-} from 'idv-webhooks'
+import { type Around, createReceiver, logOutcomes, type Receiver, sign, verify } from 'idv-webhooks'
 import { toFetch } from 'idv-webhooks/fetch'
 import { memoryStore } from 'idv-webhooks/inbox'
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest'

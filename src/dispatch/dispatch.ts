@@ -2,8 +2,7 @@
 import { checkChoice, checkOptionNames, invalid, shown, suggestion } from '../foundation/check.ts'
 import { warn } from '../foundation/warn.ts'
 import type { WebhookEvent } from '../protocol/events.ts'
-import { reversalName } from '../protocol/finality.ts'
-import { canonicalName, covers, isLegacyName } from '../protocol/names.ts'
+import { canonicalName, covers, isLegacyName, reversalName } from '../protocol/names.ts'
 import { attemptSteps, type Handler, type HandlerOptions, type Registration } from './handler.ts'
 
 const optionNames: readonly (keyof HandlerOptions)[] = ['id', 'stale', 'tx']

@@ -1,7 +1,6 @@
 // A handler's context, registration and report.
 import type { VerifiedDelivery } from '../delivery.ts'
-import type { WebhookEvent } from '../protocol/events.ts'
-import type { Superseded } from '../protocol/finality.ts'
+import type { Superseded, WebhookEvent } from '../protocol/events.ts'
 import type { Authenticity } from '../protocol/scheme-definition.ts'
 
 /** The second argument of a handler. */

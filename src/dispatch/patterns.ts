@@ -1,9 +1,14 @@
 // The events of a pattern, as types: names, families, `*`, and deprecated names.
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { EventMap, KnownEvent, ReversalEvent, UnknownEvent } from '../protocol/events.ts'
-import type { DecisionName, ReversalName } from '../protocol/finality.ts'
 import type { SchemaMap } from '../protocol/meanings.ts'
-import type { CanonicalName, LegacyFamily, LegacyName } from '../protocol/names.ts'
+import type {
+  CanonicalName,
+  DecisionName,
+  LegacyFamily,
+  LegacyName,
+  ReversalName,
+} from '../protocol/names.ts'
 import type { AssembledVerification, Client } from '../protocol/resources.ts'
 
 /** The service's events, and the events that `schemas` replaces or adds. */

@@ -33,34 +33,23 @@ export function parseJson(text: string, most = deepest): { readonly value: unkno
 /** Integers of 16 digits and more, where values stand. */
 const longInteger = /[:[,]\s*-?\d{16}/
 
-interface ExactJson {
-  readonly value: unknown
-  /** How the numbers are spelt that those integers were rounded to. */
-  readonly rounded: readonly string[]
-}
-
 /**
  * JSON that parsed before, with the integers above 2^53 as text, which collide as numbers; undefined
  * where it has none.
  */
-export function parseExact(text: string): ExactJson | undefined {
+export function parseExact(text: string): { readonly value: unknown } | undefined {
   if (!longInteger.test(text)) return undefined
   let isAny = false
-  const rounded = new Set<string>()
   // A reviver that asks for the source of each value takes ten times as long.
   const outside = (part: string) =>
     part.replaceAll(number, (source) => {
       const value = Number(source)
       if (Math.abs(value) <= Number.MAX_SAFE_INTEGER) return source
       isAny = true
-      for (const spelling of [String(value), value.toFixed()]) {
-        if (spelling !== source) rounded.add(spelling)
-      }
       return /^-?\d+$/.test(source) ? `"${source}"` : source
     })
   const quoted = changeJson(text, { outside, string: (part) => part })
-  const parsed = isAny ? parseJson(quoted) : undefined
-  return parsed && { ...parsed, rounded: [...rounded] }
+  return isAny ? parseJson(quoted) : undefined
 }
 
 const number = /-?\d[\d.eE+-]*/g
@@ -73,7 +62,7 @@ interface JsonChange {
 }
 
 /** JSON text, part by part. An expression for its strings would need a stack as long as they are. */
-export function changeJson(text: string, { outside, string }: JsonChange): string {
+function changeJson(text: string, { outside, string }: JsonChange): string {
   const parts: string[] = []
   let at = 0
   while (at < text.length) {

@@ -176,8 +176,7 @@ class DurableInbox implements Inbox, WorkSource {
 
   async check(): Promise<void> {
     const { signal, stop } = deadline(this.timeout)
-    const answer = this.stats().then(() => assertNotMoved(this.#store))
-    await orAborted(answer, signal).finally(stop)
+    await orAborted(this.stats(), signal).finally(stop)
   }
 
   async find(query: EntryQuery = {}): Promise<EntryPage> {

@@ -6,7 +6,7 @@ export type {
   StatsOptions,
 } from './admin.ts'
 export type * from './admin-store.ts'
-export type * from './copy-store.ts'
+export type { CopyRow, CopyStore, CopyTable, CopyTally, CopyValue } from './copy-store.ts'
 export type { EncryptionKey, EncryptionOptions } from './encryption.ts'
 export type { Arrival, Entry, EntryFailure, EntryReason, EntryState, Kept } from './entry.ts'
 export type { EntryFilter, EntryQuery } from './entry-query.ts'

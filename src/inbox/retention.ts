@@ -3,7 +3,6 @@ import { type Clock, systemClock } from '../foundation/clock.ts'
 import { defined } from '../foundation/defined.ts'
 import { decodeUtf8, parseJson } from '../foundation/json.ts'
 import type { Purged } from './admin-store.ts'
-import { assertNotMoved } from './move.ts'
 import type { InboxStore } from './store.ts'
 
 /** Days after which payloads and keys are erased. */
@@ -33,8 +32,6 @@ export async function purge(
   { store, retention, now: clock, doubtsClock }: PurgeDeps,
   goesOn?: () => boolean,
 ): Promise<Purged & { readonly isWhole: boolean }> {
-  // The settings of a moved inbox were counted with the rest.
-  await assertNotMoved(store)
   const isSweep = goesOn !== undefined
   const at = clock().getTime()
   const now = isSweep && doubtsClock ? await sweepTime(store, at) : at

@@ -1,6 +1,7 @@
 // The part of the port that the receiver and the worker use: insert, claim, renew, settle.
+
+import type { Decision } from '../dispatch/finality.ts'
 import type { EventSource } from '../protocol/events.ts'
-import type { Decision } from '../protocol/finality.ts'
 import type { EntryFailure, EntryReason } from './entry.ts'
 
 /** A second key of an entry: the hashed occurrence, and the name under which the entry reports it. */

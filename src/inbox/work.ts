@@ -1,9 +1,9 @@
 // The inbox as a worker sees it: claimed entries, how an attempt may end, and the calls of a worker.
 
 import type { VerifiedDelivery } from '../delivery.ts'
+import type { Decision } from '../dispatch/finality.ts'
 import type { Clock } from '../foundation/clock.ts'
 import type { EventSource } from '../protocol/events.ts'
-import type { Decision } from '../protocol/finality.ts'
 import type { Arrival, EntryFailure, EntryReason } from './entry.ts'
 import type { HighWaterMark, Lease, Settlement, StoreTx } from './work-store.ts'
 import type { WorkerWatch } from './worker-watch.ts'

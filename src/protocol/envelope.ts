@@ -1,24 +1,19 @@
 // The outer JSON common to all events. The document does not show it (section 6, rule 3), so the
 // reading is tolerant by default and the paths are data that a user can name.
-import { checkOptionNames, invalid, shown } from '../foundation/check.ts'
-import { exactOf } from './decoded-data.ts'
-import {
-  copierOf,
-  type EnvelopeArrival,
-  type EnvelopeFunction,
-  type EnvelopeReading,
-  isOfBody,
-  readingOf,
-  Watched,
-} from './envelope-function.ts'
+import { checkFunction, checkOptionNames, invalid, shown } from '../foundation/check.ts'
+import { decodeUtf8, parseExact, parseJson } from '../foundation/json.ts'
+import { ignoreRejection } from '../host/promises.ts'
+import { fromBase64 } from '../signature/encoding.ts'
 import {
   idOf,
   isObject,
   type Json,
+  joinedId,
   type Path,
   pathOf,
   toDate,
   toPath,
+  valueAt,
   valueIn,
 } from './json-paths.ts'
 
@@ -33,11 +28,47 @@ export interface EnvelopePaths {
   readonly data?: string | readonly string[]
 }
 
+/** The parts of an event that the envelope states. */
+export interface EnvelopeReading {
+  readonly name: string
+  readonly id?: string | undefined
+  readonly occurredAt?: string | number | Date | undefined
+  readonly data: unknown
+  /** The sender's own name of the event, if `name` is another one. */
+  readonly receivedName?: string | undefined
+  /** The entity, if the name does not determine it. */
+  readonly entity?: { readonly type: string; readonly id: string } | undefined
+}
+
+/** The second argument of an envelope function. */
+export interface EnvelopeContext {
+  readonly headers: Headers
+  /** The address to which the delivery was sent, if the adapter knows it. */
+  readonly url: string | undefined
+}
+
+/** Headers and address of the delivery. */
+export interface EnvelopeArrival {
+  readonly headers: Iterable<readonly [string, string]>
+  readonly url?: string | undefined
+}
+
+/** Reads the parts of the JSON body, whose integers above 2^53 are text. */
+export type EnvelopeFunction = (body: unknown, context: EnvelopeContext) => EnvelopeReading
+
+/** An envelope function that declares the second parameter, and whose ids are signed all the same. */
+export interface TrustedEnvelope {
+  readonly read: EnvelopeFunction
+  /** True, or a function that says for which bodies the id is signed. */
+  readonly trustIds: true | ((body: unknown) => boolean)
+}
+
 /**
- * The `envelope` option: paths, or a function from the JSON body to its parts. An id tells
- * duplicates only where it is signed: one that depends on headers or the address does not.
+ * The `envelope` option: paths, or a function from the JSON body to its parts. A function that
+ * declares a second parameter may read headers and the address, which no signature covers: its ids
+ * tell no duplicates, unless `{ read, trustIds: true }` says that they are signed.
  */
-export type EnvelopeOption = EnvelopePaths | EnvelopeFunction
+export type EnvelopeOption = EnvelopePaths | EnvelopeFunction | TrustedEnvelope
 
 /** The default reading; the sandbox sends the first of each. */
 export const defaultEnvelope = {
@@ -58,16 +89,20 @@ export interface ReadEnvelope {
   readonly data: unknown
   /** With long integers as text, where there are any. */
   readonly exactData?: unknown
-  /** By a function, which may have made numbers of ids. */
-  readonly byFunction?: boolean
+}
+
+/** A JSON body, and the same with integers above 2^53 as text, if it has any. */
+export interface EnvelopeBody {
+  readonly value: unknown
+  readonly exact?: unknown
 }
 
 /**
- * Reads an envelope; undefined when there is none. `own` tells bytes that this package itself made,
- * from the service's API.
+ * Reads an envelope; undefined if there is none. `own`: the bytes were built by reconcile from a
+ * record of the service's API.
  */
 export type EnvelopeReader = (
-  body: unknown,
+  body: EnvelopeBody,
   arrival: EnvelopeArrival,
   own: boolean,
 ) => ReadEnvelope | undefined
@@ -83,19 +118,28 @@ export function envelopeReader(option: EnvelopeOption = {}): EnvelopeReader {
   const theirs = readerOf(option)
   return (body, arrival, own) =>
     // The mark alone proves nothing: a sender could write it and so choose the reading.
-    own && isOwn(body) ? fromPaths(defaultPaths, body) : theirs(body, arrival)
+    own && isOwn(body.value) ? byPaths(defaultPaths, body) : theirs(body, arrival)
 }
 
-type Reader = (body: unknown, arrival: EnvelopeArrival) => ReadEnvelope | undefined
+type Reader = (body: EnvelopeBody, arrival: EnvelopeArrival) => ReadEnvelope | undefined
 
 function readerOf(option: EnvelopeOption): Reader {
-  if (typeof option === 'function') return (body, arrival) => fromFunction(option, body, arrival)
+  if (typeof option === 'function') return byFunction(option, option.length < 2)
+  if (typeof option === 'object' && option !== null && 'read' in option) {
+    const { read, trustIds } = checkedTrust(option)
+    return byFunction(read, trustIds)
+  }
   const paths = checkedPaths(option)
   const fromHeader = paths.name.some(({ text }) => text.startsWith(headerPath))
-  return (body, arrival) => {
-    if (!isObject(body)) return undefined
-    return fromPaths(paths, body, fromHeader ? arrival : undefined)
-  }
+  return (body, arrival) => byPaths(paths, body, fromHeader ? arrival : undefined)
+}
+
+function checkedTrust(option: TrustedEnvelope): TrustedEnvelope {
+  checkOptionNames('envelope', option, ['read', 'trustIds'])
+  checkFunction('envelope.read', option.read, '(body, { headers, url }) => …')
+  const { trustIds } = option
+  if (trustIds === true || typeof trustIds === 'function') return option
+  throw invalid(`envelope.trustIds must be true or a function, got ${shown(trustIds)}`)
 }
 
 /** Marks a path that names a header. */
@@ -149,27 +193,46 @@ function checkedPaths(option: EnvelopePaths): Paths {
   return paths
 }
 
-function fromFunction(
-  option: EnvelopeFunction,
-  body: unknown,
-  arrival: EnvelopeArrival,
-): ReadEnvelope | undefined {
-  const context = new Watched(arrival)
-  const copy = option.length > 1 ? copierOf(body) : undefined
-  const reading = readingOf(option, body, context)
-  if (typeof reading?.name !== 'string' || reading.name === '') return undefined
-  const { name, data, receivedName } = reading
-  const entity = entityIn(reading)
-  if (entity === null) return undefined
-  const id = idOf(reading.id)
-  const sure =
-    !context.touched ||
-    id === arrival.signedId ||
-    (id !== undefined && isOfBody(id, { option, copy: copy ?? copierOf(body), arrival }))
-  const key = sure ? id : undefined
-  const occurredAt = toDate(reading.occurredAt)
-  const exactData = exactOf(data)
-  return { name, receivedName, id, key, occurredAt, entity, data, exactData, byFunction: true }
+function byFunction(
+  read: EnvelopeFunction,
+  trustIds: boolean | TrustedEnvelope['trustIds'],
+): Reader {
+  const readingOf = (body: unknown, arrival: EnvelopeArrival): EnvelopeReading | undefined => {
+    try {
+      // A function that does not declare the context gets none, so its id is of the body.
+      const args = read.length < 2 ? [body] : [body, contextOf(arrival)]
+      const reading: EnvelopeReading = Reflect.apply(read, undefined, args)
+      ignoreRejection(reading)
+      return reading
+    } catch {
+      return undefined
+    }
+  }
+  return ({ value, exact = value }, arrival) => {
+    const precise = readingOf(exact, arrival)
+    // A function that wants numbers may have rounded the id.
+    const reading = precise ?? (exact === value ? undefined : readingOf(value, arrival))
+    if (typeof reading?.name !== 'string' || reading.name === '') return undefined
+    const entity = entityIn(reading)
+    if (entity === null) return undefined
+    const { name, data, receivedName } = reading
+    const id = precise && idOf(precise.id)
+    const isTrusted = typeof trustIds === 'function' ? trustIds(exact) : trustIds
+    const occurredAt = toDate(reading.occurredAt)
+    return { name, receivedName, id, key: isTrusted ? id : undefined, occurredAt, entity, data }
+  }
+}
+
+function contextOf({ headers: given, url }: EnvelopeArrival): EnvelopeContext {
+  const headers = new Headers()
+  for (const [name, value] of given) {
+    try {
+      headers.append(name, value)
+    } catch {
+      // Other hosts than HTTP servers pass on names and values that no header may have.
+    }
+  }
+  return { headers, url }
 }
 
 /** In plain JavaScript its id may be a number; null for one that means nothing. */
@@ -179,6 +242,18 @@ function entityIn({ entity }: EnvelopeReading) {
   // Without an id it waits for no other.
   const text = id === '' ? id : idOf(id)
   return typeof type === 'string' && idOf(type) && text !== undefined ? { type, id: text } : null
+}
+
+function byPaths(
+  paths: Paths,
+  { value, exact }: EnvelopeBody,
+  arrival?: EnvelopeArrival,
+): ReadEnvelope | undefined {
+  const reading = isObject(value) ? fromPaths(paths, value, arrival) : undefined
+  if (!reading || !isObject(exact)) return reading
+  // Data stay numbers, as they were sent; ids would collide.
+  const { id, key, data } = fromPaths(paths, exact, arrival) ?? reading
+  return { ...reading, id, key, exactData: data }
 }
 
 function fromPaths(paths: Paths, body: Json, arrival?: EnvelopeArrival): ReadEnvelope | undefined {
@@ -242,4 +317,56 @@ function resourcePathOf(body: Json, paths: readonly Path[]): Path | undefined {
 function without(body: Json, paths: readonly (Path | undefined)[]): Json {
   const used = paths.map((path) => path?.text)
   return Object.fromEntries(Object.entries(body).filter(([key]) => !used.includes(key)))
+}
+
+/**
+ * Reads CloudEvents: in structured mode from the body, in binary mode from the `ce-` headers. An id
+ * tells duplicates together with its source, in binary mode only if the scheme signs `ce-id`. There
+ * a name is proved only if the scheme signs `ce-type`: otherwise a recorded delivery can be sent
+ * again as another event.
+ *
+ * @example createReceiver({ secret, scheme, envelope: cloudEvents })
+ */
+export const cloudEvents: TrustedEnvelope = /* @__PURE__ */ Object.freeze({
+  read: (body: unknown, context: EnvelopeContext) =>
+    isStructured(body) ? structuredEvent(body) : binaryEvent(body, context),
+  trustIds: isStructured,
+})
+
+function isStructured(body: unknown): boolean {
+  return typeof valueAt(body, 'specversion') === 'string'
+}
+
+function binaryEvent(body: unknown, { headers }: EnvelopeContext): EnvelopeReading {
+  if (!headers.get('ce-specversion')) throw new TypeError('not a CloudEvent')
+  return {
+    name: headers.get('ce-type') ?? '',
+    id: headers.get('ce-id') ?? undefined,
+    occurredAt: headers.get('ce-time') ?? undefined,
+    data: body,
+  }
+}
+
+function structuredEvent(body: unknown): EnvelopeReading {
+  const text = (path: string) => {
+    const value = valueAt(body, path)
+    return typeof value === 'string' && value !== '' ? value : undefined
+  }
+  const [id, source] = [text('id'), text('source')]
+  return {
+    name: text('type') ?? '',
+    // The standard promises that an id is unique within its source.
+    id: id !== undefined && source !== undefined ? joinedId([source, id], '#') : id,
+    occurredAt: text('time'),
+    data: valueAt(body, 'data') ?? decodedData(text('data_base64')),
+  }
+}
+
+/** Data in base64: the value of its JSON, with integers above 2^53 as text; else the base64. */
+function decodedData(base64: string | undefined): unknown {
+  const bytes = base64 === undefined ? undefined : fromBase64(base64)
+  const text = bytes && decodeUtf8(bytes)
+  const json = text === undefined ? undefined : parseJson(text)
+  if (text === undefined || !json) return base64
+  return (parseExact(text) ?? json).value
 }

@@ -1,6 +1,5 @@
 // The events of the service once they are parsed: their types, and the schema of each resource.
-import type { DecisionName, ReversalName, Superseded } from './finality.ts'
-import type { EntityType, EventName } from './names.ts'
+import type { DecisionName, EntityType, EventName, ReversalName } from './names.ts'
 import {
   type ReceivedClient,
   type ReceivedVerification,
@@ -83,6 +82,14 @@ export interface KnownEvent<Name extends string = EventName, Data = unknown> ext
   readonly known: true
   readonly entity: Entity
   readonly data: Data
+}
+
+/** The earlier decision that an event replaces. */
+export interface Superseded {
+  readonly name: DecisionName
+  readonly occurredAt?: Date
+  /** Its entry in the inbox. */
+  readonly entryId: string
 }
 
 /**

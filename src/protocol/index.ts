@@ -1,6 +1,12 @@
-export { cloudEvents } from './cloud-events.ts'
-export { defaultEnvelope, type EnvelopeOption, type EnvelopePaths } from './envelope.ts'
-export type { EnvelopeContext, EnvelopeReading } from './envelope-function.ts'
+export {
+  cloudEvents,
+  defaultEnvelope,
+  type EnvelopeContext,
+  type EnvelopeOption,
+  type EnvelopePaths,
+  type EnvelopeReading,
+  type TrustedEnvelope,
+} from './envelope.ts'
 export {
   type Entity,
   type EventData,

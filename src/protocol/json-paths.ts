@@ -34,7 +34,7 @@ export function pathOf(body: unknown, paths: readonly Path[]): Path | undefined 
 }
 
 /** Longer texts are not ids: whoever lists entries reads those of each. */
-export const longestId = 1_000
+const longestId = 1_000
 
 /** An id as text. A number above 2^53 collides once parsed: it is an id where its text was kept. */
 export function idOf(value: unknown): string | undefined {

@@ -90,17 +90,28 @@ export function canRecur(name: string): boolean {
   return known.has(name) && !first.has(name)
 }
 
-const final: ReadonlySet<string> = new Set<EventName>([
+/** The events that decide a verification (section 3: the terminal statuses). */
+export const decisionNames = [
   'verification.approved',
   'verification.rejected',
   'verification.canceled',
   'verification.expired',
-  'client.deleted',
-])
+] as const satisfies readonly EventName[]
+
+export type DecisionName = (typeof decisionNames)[number]
+
+/** Whether an event decides a verification. */
+export function isDecision(name: string): name is DecisionName {
+  return (decisionNames as readonly string[]).includes(name)
+}
+
+/** The name to register with `on` for decisions that replace another. */
+export const reversalName = 'verification.reversed'
+export type ReversalName = typeof reversalName
 
 /** Whether an event ends the life of its resource (section 3): no later event changes it. */
 export function isFinal(name: string): boolean {
-  return final.has(name)
+  return isDecision(name) || name === 'client.deleted'
 }
 
 /** Whether a pattern (a name, a family or `*`) covers a canonical event name. */

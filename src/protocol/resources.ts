@@ -1,8 +1,29 @@
 // The resources of the service (sections 2.1 to 2.6) as schemas; types are inferred from them.
 // Unknown fields are kept. Enums are the documented ones; `open` also takes later additions.
 import * as z from 'zod'
-import { isEmailAddress } from './email-address.ts'
 import { memberTypes, requirementNames, verificationStatuses, verificationTypes } from './values.ts'
+
+/** Section 4.1.2 of RFC 5321: letters, digits and these marks; of other scripts every visible letter. */
+const atom = String.raw`[^\p{C}\p{Z}()<>\[\]:;@\\,."]+`
+const quoted = String.raw`"(?:[^\p{C}"\\]|\\[^\p{C}])*"`
+const label = String.raw`[\p{L}\p{N}](?:[\p{L}\p{N}\p{M}-]*[\p{L}\p{N}\p{M}])?`
+const literal = String.raw`\[(?:\d{1,3}(?:\.\d{1,3}){3}|IPv6:[\da-fA-F:.]+)\]`
+
+const emailPattern = new RegExp(
+  `^(?:${atom}(?:\\.${atom})*|${quoted})@(?:${label}(?:\\.${label})*|${literal})$`,
+  'u',
+)
+
+/** Characters, of which no address has as many; of some millions the expression overflows its stack. */
+const maxEmailLength = 10_000
+
+/**
+ * Whether a text is an e-mail address as RFC 5321 and, internationalized, RFC 6531 spell it. The
+ * service documents no other rule than "format email".
+ */
+export function isEmailAddress(text: string): boolean {
+  return text.length <= maxEmailLength && emailPattern.test(text)
+}
 
 /** Section 8: lengths in characters, counts and days. */
 export const limits = {

@@ -47,7 +47,7 @@ export interface SchemeDefinition {
   readonly algorithm: HmacName | PublicKeyName | 'token' | 'ip'
   /**
    * How the secret's text becomes the key: its UTF-8 bytes, or what it decodes to. Public keys are
-   * `pem`, `whpk`, or DER (or raw bytes of Ed25519 and P-256) in `base64` or `hex`.
+   * `pem`, `whpk`, or DER (or the raw bytes of Ed25519) in `base64` or `hex`.
    */
   readonly key: 'utf8' | 'base64' | 'hex' | 'whsec' | 'whpk' | 'pem'
   readonly encoding: 'hex' | 'base64' | 'base64url' | 'any'
@@ -78,7 +78,7 @@ export interface Scheme extends Omit<SchemeDefinition, 'header'> {
   /** Seconds, or 'none' if no time is signed or the check is off. */
   readonly tolerance: number | 'none'
   /** The addresses of a sender that proves nothing else. */
-  readonly addresses?: AddressRule
+  readonly addresses?: AddressCheck
 }
 
 /** Which addresses count as the sender's, and how many proxies of ours stand before us. */
@@ -87,6 +87,12 @@ export interface AddressRule {
   readonly allow: readonly string[]
   /** How many proxies append to X-Forwarded-For before us; 0 when the socket's address counts. */
   readonly proxies: number
+}
+
+/** The rule as `schemes.ip` makes it ready. */
+export interface AddressCheck extends AddressRule {
+  /** Whether a delivery comes from one of the addresses; `forwarded` is X-Forwarded-For. */
+  allows(peer: string | undefined, forwarded: readonly string[]): boolean
 }
 
 export type TemplatePart =

@@ -2,10 +2,11 @@
 // writes is refused here, before any delivery comes.
 import { checkOptionNames, checkWholeNumber, shown } from '../foundation/check.ts'
 import { defined } from '../foundation/defined.ts'
-import { parseRanges } from '../signature/addresses.ts'
-import { readsItsOwn } from '../signature/self-test.ts'
+import { AddressList, parseRange } from '../signature/addresses.ts'
+import { readsItsOwn } from '../signature/grammar.ts'
 import {
   checkDistinct,
+  checkedGrammar,
   checkedTimestamp,
   checkedTolerance,
   checkFields,
@@ -18,11 +19,9 @@ import {
   signatureHeaders,
 } from './scheme-checks.ts'
 import type { AddressRule, Scheme, SchemeDefinition } from './scheme-definition.ts'
-import { checkedGrammar } from './scheme-grammar.ts'
 import { serviceScheme } from './service-scheme.ts'
 
 export type {
-  AddressRule,
   Authenticity,
   Grammar,
   Scheme,
@@ -179,14 +178,14 @@ function unsigned(level: 'token' | 'ip', header: string): Scheme {
   }
 }
 
-function checkedAddresses({ allow, proxies }: AddressRule): AddressRule {
+function checkedAddresses({ allow, proxies }: AddressRule): AddressList {
   if (!Array.isArray(allow) || allow.length === 0) {
     throw refuse(`allow must be a list of CIDR ranges, got ${shown(allow)}`)
   }
-  const wrong = allow.find((one: unknown) => typeof one !== 'string' || !parseRanges([one]))
+  const wrong = allow.find((one: unknown) => typeof one !== 'string' || !parseRange(one))
   if (wrong !== undefined) {
     throw refuse(`allow must hold CIDR ranges such as '203.0.113.0/24', got ${shown(wrong)}`)
   }
   checkWholeNumber('proxies', proxies, { least: 0, most: 16 })
-  return Object.freeze({ allow: Object.freeze([...allow]), proxies })
+  return new AddressList({ allow, proxies })
 }

@@ -2,10 +2,15 @@
 // it expects of replies. The reading is here; each vendor is a file of data in vendors/.
 import { checkChoice, checkOptionNames, invalid, shown } from '../foundation/check.ts'
 import { defined } from '../foundation/defined.ts'
-import type { EnvelopeReading } from './envelope-function.ts'
-import { type DecisionName, type DeclaredFinality, decisionNames, isDecision } from './finality.ts'
+import type { EnvelopeReading } from './envelope.ts'
 import { isObject, joinedId, toDate, valueAt } from './json-paths.ts'
-import { type EventName, isEventName } from './names.ts'
+import {
+  type DecisionName,
+  decisionNames,
+  type EventName,
+  isDecision,
+  isEventName,
+} from './names.ts'
 import type { VerificationStatus } from './resources.ts'
 import type { Scheme } from './scheme-definition.ts'
 
@@ -65,6 +70,14 @@ export interface VendorFixture {
   /** Our name of it; undefined where it has none. */
   readonly name?: EventName
   readonly body: Readonly<Record<string, unknown>>
+}
+
+/** The finality of a vendor's decisions by its documents; each decision is in exactly one list. */
+export interface DeclaredFinality {
+  /** Decisions after which no other comes. */
+  readonly final: readonly DecisionName[]
+  /** Decisions that a later one may replace. */
+  readonly reversible: readonly DecisionName[]
 }
 
 /** An identity vendor, as data. */

@@ -7,7 +7,6 @@ import { decodeUtf8, parseJson } from '../foundation/json.ts'
 import type { Scheme } from '../protocol/scheme.ts'
 import type { Claim } from './grammar.ts'
 import { isHmac } from './hmac/hmac.ts'
-import { inTurn, moving } from './in-turn.ts'
 import type { SecretKey } from './secrets.ts'
 import { matches } from './signature.ts'
 import { readTime } from './time.ts'
@@ -36,23 +35,38 @@ export interface Evidence {
   readonly now: Date
 }
 
-const parsedFirst =
-  'mount the receiver before any body parser (express.json(), bodyParser) and behind no proxy that rewrites JSON'
-
 /** The most claims and the most keys that are tried with each variant. */
-const mostTried = 2
+const maxTried = 2
 /** Bytes of the largest body that is parsed, and of its longest respelling as a multiple of it. */
-const largestParsed = 64 * 1024
-const mostGrowth = 4
+const maxParsedBytes = 64 * 1024
+const maxGrowth = 4
 
-/** Says what is proved of a refusal: undefined where nothing is. One runs at a time. */
-export function diagnose(code: string, evidence: Evidence): Promise<Diagnosis | undefined> {
+/** Diagnoses that wait, each of which holds an unproved body. */
+const maxWaiting = 64
+
+let waiting = 0
+let last: Promise<unknown> = Promise.resolve()
+
+/**
+ * Says what is proved of a refusal: undefined if nothing is, or if too many diagnoses wait. One runs
+ * at a time.
+ */
+export async function diagnose(code: string, evidence: Evidence): Promise<Diagnosis | undefined> {
+  if (waiting >= maxWaiting) return undefined
+  waiting += 1
   const few = {
     ...evidence,
-    claims: evidence.claims.slice(0, mostTried),
-    keys: evidence.keys.slice(0, mostTried * 2),
+    claims: evidence.claims.slice(0, maxTried),
+    keys: evidence.keys.slice(0, maxTried * 2),
   }
-  return inTurn(() => (code === 'TIMESTAMP_OUTSIDE_TOLERANCE' ? ofTime(few) : ofMismatch(few)))
+  const work = () => (code === 'TIMESTAMP_OUTSIDE_TOLERANCE' ? ofTime(few) : ofMismatch(few))
+  const diagnosis = last.then(work, work)
+  last = diagnosis
+  try {
+    return await diagnosis
+  } finally {
+    waiting -= 1
+  }
 }
 
 /** Looks for what would have matched. */
@@ -65,11 +79,13 @@ async function ofMismatch(evidence: Evidence): Promise<Diagnosis | undefined> {
     if (at >= notBefore && at <= notAfter) valid.push(key)
     else if (await proves(evidence, key, delivery.body)) return outside(key, at)
   }
-  const tried = valid.slice(0, mostTried)
+  const tried = valid.slice(0, maxTried)
   if (scheme.authenticity !== 'signature') return undefined
-  for (const key of isHmac(scheme.algorithm) ? tried : []) {
+  const { algorithm } = scheme
+  for (const key of isHmac(algorithm) ? tried : []) {
     for (const decoding of ['utf8', 'base64', 'hex', 'whsec'] as const) {
-      const other = decoding === scheme.key ? undefined : key.readAs(decoding, scheme.algorithm)
+      if (decoding === scheme.key || !isHmac(algorithm)) continue
+      const other = key.readAs(decoding, algorithm)
       if (other && (await proves(evidence, other, delivery.body))) {
         return wrongDecoding(decoding, evidence)
       }
@@ -77,7 +93,7 @@ async function ofMismatch(evidence: Evidence): Promise<Diagnosis | undefined> {
   }
   for (const [cause, bytes] of bodyVariants(delivery.body)) {
     for (const key of tried) {
-      if (await proves(evidence, key, bytes)) return bodyDiagnosis(cause)
+      if (await proves(evidence, key, bytes)) return { cause, ...bodyDiagnoses[cause] }
     }
   }
   return undefined
@@ -108,7 +124,6 @@ async function proves(evidence: Evidence, key: SecretKey, body: Uint8Array): Pro
   for (const claim of claims) {
     // Others get their turn between two HMACs over bytes of a stranger.
     await new Promise((resolve) => setTimeout(resolve, 0))
-    moving()
     const { url, method } = delivery
     if (await matches(key, scheme, claim, { body, id, url, method, header })) return true
   }
@@ -130,13 +145,13 @@ function* bodyVariants(body: Uint8Array): Generator<readonly [BodyCause, Uint8Ar
   yield ['trailing-newline', concat([body, utf8.encode('\r\n')])]
   if (mark.every((byte, at) => body[at] === byte)) yield ['byte-order-mark', body.subarray(3)]
   else yield ['byte-order-mark', concat([Uint8Array.from(mark), body])]
-  if (body.length > largestParsed) return
+  if (body.length > maxParsedBytes) return
   const text = decodeUtf8(body)
   const json = text === undefined ? undefined : parseJson(text)
   if (json === undefined) return
   const bytes = bytesIn(json.value)
   if (bytes) yield ['bytes-as-json', bytes]
-  for (const spelling of spellings(json.value, body.length * mostGrowth)) {
+  for (const spelling of spellings(json.value, body.length * maxGrowth)) {
     yield ['body-reserialized', utf8.encode(spelling)]
     yield ['body-reserialized', utf8.encode(`${spelling}\n`)]
   }
@@ -197,29 +212,24 @@ function sortKeys(json: unknown): unknown {
   return Object.fromEntries(entries.map(([key, value]) => [key, sortKeys(value)]))
 }
 
-function bodyDiagnosis(cause: BodyCause): Diagnosis {
-  if (cause === 'body-reserialized') {
-    return {
-      cause,
-      message:
-        'the body verifies after it is serialised differently: a parser or proxy changed it on the way',
-      fix: parsedFirst,
-    }
-  }
-  if (cause === 'bytes-as-json') {
-    return {
-      cause,
-      message:
-        'the body is the JSON of a Buffer, whose bytes verify: an HTTP client or a proxy serialised them',
-      fix: 'send the bytes as they are, or as text, e.g. .send(new TextDecoder().decode(body)) with supertest',
-    }
-  }
-  const what = cause === 'trailing-newline' ? 'a line break at its end' : 'a byte order mark'
-  return {
-    cause,
-    message: `the body verifies with or without ${what}: something on the way added or removed it`,
-    fix: 'pass on the bytes as they arrive; look for a proxy, logger or file that edits them',
-  }
+const endsChanged = (what: string) => ({
+  message: `the body verifies with or without ${what}: something on the way added or removed it`,
+  fix: 'pass on the bytes as they arrive; look for a proxy, logger or file that edits them',
+})
+
+const bodyDiagnoses: Readonly<Record<BodyCause, Omit<Diagnosis, 'cause'>>> = {
+  'body-reserialized': {
+    message:
+      'the body verifies after it is serialised differently: a parser or proxy changed it on the way',
+    fix: 'mount the receiver before any body parser (express.json(), bodyParser) and behind no proxy that rewrites JSON',
+  },
+  'bytes-as-json': {
+    message:
+      'the body is the JSON of a Buffer, whose bytes verify: an HTTP client or a proxy serialised them',
+    fix: 'send the bytes as they are, or as text, e.g. .send(new TextDecoder().decode(body)) with supertest',
+  },
+  'trailing-newline': endsChanged('a line break at its end'),
+  'byte-order-mark': endsChanged('a byte order mark'),
 }
 
 function outside(key: SecretKey, at: number): Diagnosis {

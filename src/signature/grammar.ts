@@ -1,9 +1,18 @@
 // The signature headers' values: how claims stand in them, and how a sender writes them. Read
 // strictly and cheaply, for every stranger's request comes here.
 import type { PairsGrammar, Scheme } from '../protocol/scheme-definition.ts'
-import { digestHex, fromBase64, fromBase64url, fromHex, toHex } from './encoding.ts'
+import {
+  bytesOfHex,
+  digestHex,
+  encode,
+  fromBase64,
+  fromBase64url,
+  fromHex,
+  toHex,
+} from './encoding.ts'
 import { digestLength, isHmac, isPublicKey, signatureLength } from './hmac/hmac.ts'
 import { type Jws, readJws } from './jws.ts'
+import { readTime, writeTime } from './time.ts'
 
 /** Signatures that claim to prove the same bytes, with the time that they sign, if any. */
 export interface Claim {
@@ -182,4 +191,32 @@ export function writeHeaders(
     const own = signatures.slice(at, at + 1 === headers.length ? undefined : at + 1)
     return [name, writeClaims(scheme, own, timestamp)]
   })
+}
+
+const sample = new Date('2026-01-02T03:04:05.678Z')
+
+/** Whether a scheme reads back what a sender of it writes: one signature, and two of a rotation. */
+export function readsItsOwn(scheme: Scheme): boolean {
+  // A JWS is written by its own rules, and there is one form of it.
+  if (typeof scheme.grammar === 'object' && 'jwt' in scheme.grammar) return true
+  return [1, 2].every((count) => readsBack(scheme, count))
+}
+
+function readsBack(scheme: Scheme, count: number): boolean {
+  const { algorithm, encoding } = scheme
+  const length = isHmac(algorithm) ? digestLength[algorithm] : signatureLength[algorithm][0]
+  const form = encoding === 'any' ? 'hex' : encoding
+  const written = Array.from({ length: count }, (_, at) => new Uint8Array(length).fill(0xa5 + at))
+  const timestamp = writeTime(scheme, sample)
+  const texts = written.map((bytes) => encode(bytes, form))
+  const claims = writeHeaders(scheme, texts, timestamp).flatMap(
+    ([, value]) => readClaims(scheme, value) ?? [],
+  )
+  const read = claims.flatMap(({ signatures }) => signatures.map(bytesOfHex))
+  return (
+    read.length === count &&
+    read.every((bytes, at) => bytes.length === length && bytes[0] === 0xa5 + at) &&
+    claims.every((claim) => claim.timestamp === undefined || claim.timestamp === timestamp) &&
+    readTime(scheme, timestamp) !== undefined
+  )
 }

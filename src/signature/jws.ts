@@ -13,54 +13,34 @@ export interface Jws {
   readonly keyId?: string
 }
 
-/** A claim that brings its own signed text. */
-export interface JwsClaim {
-  readonly timestamp: string
-  /** In lower-case hex. */
-  readonly signatures: readonly string[]
-  readonly jws: Jws
-}
-
 /** Longer than any that a sender writes; it stands in a header. */
 const longest = 8192
 const names = { ed25519: 'EdDSA', es256: 'ES256', rs256: 'RS256' } as const
 
 type Json = Readonly<Record<string, unknown>>
 
-/** Reads one; undefined when it is malformed, or signed by another algorithm than the scheme's. */
-export function readJws(
-  { algorithm }: Scheme,
-  { bodyHash }: JwtGrammar,
-  text: string,
-): readonly JwsClaim[] | undefined {
+/** Reads a JWS; undefined if it is malformed, or names another algorithm than the scheme's. */
+export function readJws({ algorithm }: Scheme, { bodyHash }: JwtGrammar, text: string) {
   if (!isPublicKey(algorithm) || text.length > longest || text.includes('=')) return undefined
-  const [first, second, third, ...rest] = text.split('.')
-  if (first === undefined || second === undefined || third === undefined || rest.length > 0) {
-    return undefined
-  }
+  const [first = '', second = '', third = '', ...rest] = text.split('.')
   const header = jsonOf(first)
   const claims = jsonOf(second)
   const signature = fromBase64url(third)
-  if (!header || !claims || !signature) return undefined
+  if (!header || !claims || !signature || rest.length > 0) return undefined
   const { alg, crit, kid } = header
   if (alg !== names[algorithm] || crit !== undefined) return undefined
   if (kid !== undefined && typeof kid !== 'string') return undefined
   const [least, most] = algorithm === 'es256' ? [64, 64] : signatureLength[algorithm]
   if (signature.length < least || signature.length > most) return undefined
-  const hash = claims[bodyHash]
-  const digest = typeof hash === 'string' ? fromHex(hash) : undefined
-  const { iat } = claims
-  if (digest?.length !== 32 || typeof iat !== 'number' || !Number.isSafeInteger(iat)) {
-    return undefined
+  const { [bodyHash]: hash, iat } = claims
+  const digest = typeof hash === 'string' && hash.length === 64 ? fromHex(hash) : undefined
+  if (!digest || !Number.isSafeInteger(iat)) return undefined
+  const jws: Jws = {
+    input: new TextEncoder().encode(`${first}.${second}`),
+    bodyHash: toHex(digest),
+    ...(kid !== undefined && { keyId: kid }),
   }
-  const input = new TextEncoder().encode(`${first}.${second}`)
-  return [
-    {
-      timestamp: String(iat),
-      signatures: [toHex(signature)],
-      jws: { input, bodyHash: toHex(digest), ...(kid !== undefined && { keyId: kid }) },
-    },
-  ]
+  return [{ timestamp: String(iat), signatures: [toHex(signature)], jws }]
 }
 
 function jsonOf(text: string): Json | undefined {

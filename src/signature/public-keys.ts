@@ -1,80 +1,142 @@
-// Public keys as senders give them: PEM, DER, raw bytes, `whpk_`, and JWKs. All become DER, and a
-// key of another kind than the scheme's algorithm is refused.
+// Public and private keys, imported by jose. WebCrypto checks the signatures: jose would only check
+// those of a JWS. Only the import path `idv-webhooks/keys` reaches this file.
+import { importPKCS8, importSPKI } from 'jose/key/import'
+import { concat } from '../foundation/bytes.ts'
+import { invalid } from '../foundation/check.ts'
 import type { PublicKeyName, Scheme } from '../protocol/scheme-definition.ts'
-import { fromBase64, fromBase64url, fromHex } from './encoding.ts'
-import { keyDer, pkcs8OfSeed, spkiOfRsa } from './hmac/der.ts'
+import { bytesOfHex, fromBase64, fromHex, toBase64, toHex } from './encoding.ts'
+import { type HmacKey, isPublicKey } from './hmac/hmac.ts'
+import type { AsymmetricKey } from './secrets.ts'
 
-const kinds = { ed25519: 'an Ed25519', es256: 'a P-256', rs256: 'an RSA' } as const
-
-/** The DER of a key, or what is wrong with it. */
-export function publicKeyBytes(
-  value: string | Uint8Array,
-  decoding: Scheme['key'],
-  algorithm: PublicKeyName,
-): Uint8Array | { readonly fault: string } {
-  const bytes = typeof value === 'string' ? decoded(value.trim(), decoding, algorithm) : value
-  if (!bytes) return { fault: `must be ${forms[decoding] ?? 'a public key'}` }
-  const der = keyDer(bytes, algorithm)
-  const least = algorithm === 'rs256' ? ' of at least 2048 bits' : ''
-  return der ?? { fault: `must be ${kinds[algorithm]} key${least}, as its scheme says` }
+/**
+ * The public key of a sender, for `secret`: its text in the form that the scheme's `key` names, or
+ * the bytes of its DER.
+ *
+ * @throws WebhookError `SECRET_INVALID` for an empty key
+ * @example createReceiver({ scheme: senders.sendgrid(), secret: publicKey(process.env.SENDGRID_KEY) })
+ */
+export function publicKey(key: string | Uint8Array | undefined): AsymmetricKey {
+  return asymmetricKey(key, 'public')
 }
 
-const forms: Partial<Record<Scheme['key'], string>> = {
-  pem: 'a PEM text that begins with -----BEGIN PUBLIC KEY-----',
-  base64: 'a public key in base64',
-  hex: 'a public key in hex',
-  whpk: 'a key that begins with whpk_',
+/** A private key as PEM (PKCS #8), for `sign`. */
+export function privateKey(key: string | undefined): AsymmetricKey {
+  return asymmetricKey(key, 'private')
 }
 
-function decoded(
-  text: string,
-  decoding: Scheme['key'],
-  algorithm: PublicKeyName,
-): Uint8Array | undefined {
-  if (decoding === 'hex') return fromHex(text)
-  if (decoding === 'pem' || text.startsWith('-----BEGIN ')) return fromPem(text)
-  if (decoding === 'whpk' && text.startsWith('whsk_') && algorithm === 'ed25519') {
-    // The seed stands first; the public key may follow it.
-    const seed = fromBase64(text.slice(5))
-    return seed && (seed.length === 32 || seed.length === 64)
-      ? pkcs8OfSeed(seed.subarray(0, 32))
-      : undefined
+function asymmetricKey(
+  key: string | Uint8Array | undefined,
+  kind: 'public' | 'private',
+): AsymmetricKey {
+  if (key === undefined || key.length === 0) {
+    throw invalid(`the ${kind} key is missing: pass its text or its bytes`, 'SECRET_INVALID')
   }
-  return fromBase64(decoding === 'whpk' ? text.replace(/^whpk_/, '') : text)
+  // Callers may wipe the bytes of a key after they have passed it.
+  const given = typeof key === 'string' ? key.trim() : Uint8Array.from(key)
+  return {
+    keyFor({ algorithm, key: form, name }) {
+      const refuse = (needs: string) =>
+        invalid(`the scheme ${name} needs ${needs}, not this ${kind} key`, 'SECRET_INVALID')
+      if (!isPublicKey(algorithm)) throw refuse('a shared secret')
+      const der =
+        typeof given === 'string' ? decoded(given, kind === 'public' ? form : 'pem') : given
+      if (der && isOfKind(der, algorithm)) return importedKey(der, algorithm, kind)
+      throw refuse(`${kinds[algorithm]} key in the form '${form}'`)
+    },
+  }
 }
 
-function fromPem(text: string): Uint8Array | undefined {
-  const match =
-    /^-----BEGIN (PUBLIC|PRIVATE) KEY-----([A-Za-z0-9+/=\s]+)-----END \1 KEY-----$/.exec(text)
-  return match?.[2] === undefined ? undefined : fromBase64(match[2].replaceAll(/\s/g, ''))
-}
+const kinds = { ed25519: 'an Ed25519', es256: 'a P-256', rs256: 'an RSA (2048 bits)' } as const
 
-/** A key of a JSON Web Key Set (RFC 7517), as far as it is used here. */
-export type Jwk = {
-  readonly [Member in 'kty' | 'kid' | 'alg' | 'use' | 'crv' | 'x' | 'y' | 'n' | 'e']?: unknown
-} & {
-  /** Plaid: seconds since 1970 at which the key was retired. */
-  readonly expired_at?: unknown
-}
-
-const jwkForms = {
-  ed25519: { kty: 'OKP', crv: 'Ed25519', alg: ['EdDSA', 'Ed25519'] },
-  es256: { kty: 'EC', crv: 'P-256', alg: ['ES256'] },
-  rs256: { kty: 'RSA', crv: undefined, alg: ['RS256'] },
+/** The names of an algorithm in JWS and its parameters in WebCrypto. */
+export const jwsNames = { ed25519: 'EdDSA', es256: 'ES256', rs256: 'RS256' } as const
+const parameters = {
+  ed25519: { name: 'Ed25519' },
+  es256: { name: 'ECDSA', hash: 'SHA-256' },
+  rs256: { name: 'RSASSA-PKCS1-v1_5' },
 } as const
 
-/** The DER of a JWK; undefined when it is for another purpose, of another kind, or retired. */
-export function jwkBytes(jwk: Jwk, algorithm: PublicKeyName): Uint8Array | undefined {
-  const form = jwkForms[algorithm]
-  if (jwk.kty !== form.kty || jwk.crv !== form.crv) return undefined
-  if (jwk.alg !== undefined && !(form.alg as readonly unknown[]).includes(jwk.alg)) return undefined
-  if (jwk.use !== undefined && jwk.use !== 'sig') return undefined
-  if (typeof jwk.expired_at === 'number') return undefined
-  const [x, y, n, e] = [jwk.x, jwk.y, jwk.n, jwk.e].map((part) =>
-    typeof part === 'string' ? fromBase64url(part) : undefined,
-  )
-  if (algorithm === 'rs256') return n && e && keyDer(spkiOfRsa(n, e), algorithm)
-  if (algorithm === 'ed25519') return x?.length === 32 ? keyDer(x, algorithm) : undefined
-  if (x?.length !== 32 || y?.length !== 32) return undefined
-  return keyDer(Uint8Array.from([4, ...x, ...y]), algorithm)
+/** The DER before the 32 bytes of a raw Ed25519 key. */
+const rawHead = '302a300506032b6570032100'
+
+function decoded(text: string, form: Scheme['key']): Uint8Array | undefined {
+  const pem = /^-----BEGIN (PUBLIC|PRIVATE) KEY-----([\w+/=\s]+)-----END \1 KEY-----$/.exec(text)
+  if (pem || form === 'pem') return fromBase64(pem?.[2]?.replaceAll(/\s/g, '') ?? '')
+  const bytes = form === 'hex' ? fromHex(text) : fromBase64(text.replace(/^whpk_/, ''))
+  return bytes?.length === 32 ? concat([bytesOfHex(rawHead), bytes]) : bytes
+}
+
+/** The object identifiers by which the DER of a key names its kind. */
+const identifiers = {
+  ed25519: ['06032b6570'],
+  es256: ['06072a8648ce3d0201', '06082a8648ce3d030107'],
+  rs256: ['06092a864886f70d010101'],
+}
+
+function isOfKind(der: Uint8Array, algorithm: PublicKeyName): boolean {
+  const head = toHex(der.subarray(0, 40))
+  // 2048 bits of RSA take 294 bytes.
+  if (algorithm === 'rs256' && der.length < 294) return false
+  return identifiers[algorithm].every((identifier) => head.includes(identifier))
+}
+
+function importedKey(
+  der: Uint8Array,
+  algorithm: PublicKeyName,
+  kind: 'public' | 'private',
+): HmacKey {
+  const label = `${kind.toUpperCase()} KEY`
+  const pem = `-----BEGIN ${label}-----\n${toBase64(der)}\n-----END ${label}-----`
+  const importKey = kind === 'public' ? importSPKI : importPKCS8
+  let imported: Promise<CryptoKey> | undefined
+  const key = () => {
+    imported ??= importKey(pem, jwsNames[algorithm])
+    return imported
+  }
+  if (kind === 'public') return verifierOf(algorithm, key)
+  return {
+    sign: async (parts) =>
+      new Uint8Array(await crypto.subtle.sign(parameters[algorithm], await key(), concat(parts))),
+    matches: () =>
+      Promise.reject(
+        new TypeError('a private key cannot verify: pass publicKey() of the public one'),
+      ),
+  }
+}
+
+/** A key that checks signatures. */
+export function verifierOf(algorithm: PublicKeyName, key: () => Promise<CryptoKey>): HmacKey {
+  return {
+    sign: () => Promise.reject(new TypeError('a public key cannot sign: pass privateKey()')),
+    matches: async (parts, signatures) => {
+      const message = concat(parts)
+      for (const hex of signatures) {
+        const given = bytesOfHex(hex)
+        const signature = algorithm === 'es256' ? toP1363(given) : given
+        if (!signature) continue
+        if (await crypto.subtle.verify(parameters[algorithm], await key(), signature, message)) {
+          return true
+        }
+      }
+      return false
+    },
+  }
+}
+
+/** A P-256 signature as two numbers of 32 bytes, also from their DER; undefined if it is neither. */
+function toP1363(signature: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> | undefined {
+  const { length } = signature
+  if (length === 64) return signature
+  const [outer, rest, first, firstLength = 0] = signature
+  const [second, secondLength = 0] = signature.subarray(4 + firstLength)
+  const isDer = outer === 0x30 && first === 0x02 && second === 0x02
+  if (!isDer || rest !== length - 2 || 6 + firstLength + secondLength !== length) return undefined
+  const numbers = [signature.subarray(4, 4 + firstLength), signature.subarray(6 + firstLength)]
+  const pair = new Uint8Array(64)
+  for (const [at, number] of numbers.entries()) {
+    const bare = number[0] === 0 ? number.subarray(1) : number
+    if (bare.length === 0 || bare.length > 32) return undefined
+    pair.set(bare, (at + 1) * 32 - bare.length)
+  }
+  return pair
 }

@@ -1,7 +1,6 @@
 // A refusal of unproved bytes, with what its diagnosis needs.
 import type { RejectedCode } from '../errors.ts'
 import type { Diagnosis, Evidence } from './diagnose.ts'
-import { holdEvidence } from './held-evidence.ts'
 
 /** The codes with which `verify` refuses. */
 export type VerifyCode =
@@ -33,7 +32,27 @@ interface RefusedBy {
   readonly bytes?: number
 }
 
-/** A refusal holds what a diagnosis needs, and makes it when somebody asks. */
+/** So many refusals, and so many bytes of their bodies, can be diagnosed: an observer may keep more. */
+const maxHeld = 100
+const maxHeldBytes = 64 * 1_048_576
+
+const held: { readonly refusal: WeakRef<Refused>; readonly bytes: number }[] = []
+let heldBytes = 0
+
+/** Counts the evidence of a refusal; the oldest refusals beyond the bounds drop theirs. */
+function hold(refusal: Refused, bytes: number): void {
+  // Some hosts have no WeakRef: there a refusal holds its evidence for as long as it lives.
+  if (typeof WeakRef !== 'function') return
+  held.push({ refusal: new WeakRef(refusal), bytes })
+  heldBytes += bytes
+  while (held.length > maxHeld || heldBytes > maxHeldBytes) {
+    const oldest = held.shift()
+    heldBytes -= oldest?.bytes ?? heldBytes
+    oldest?.refusal.deref()?.drop()
+  }
+}
+
+/** A refusal holds what a diagnosis needs, and makes the diagnosis on demand. */
 export class Refused implements Refusal {
   readonly ok = false
   readonly code: VerifyCode
@@ -45,20 +64,20 @@ export class Refused implements Refusal {
     this.code = code
     if (error !== undefined) this.error = error
     this.#evidence = evidence
-    if (evidence) holdEvidence(this, bytes)
+    if (evidence) hold(this, bytes)
   }
 
-  /** Lets go of the stranger's bytes: it can be diagnosed no more. */
+  /** Gives up the unproved bytes: the refusal cannot be diagnosed any more. */
   drop(): void {
     this.#evidence = undefined
   }
 
-  /** A function of its own: it may be taken off, and copied. */
+  // An own property, because callers may detach it.
   readonly diagnose = async (): Promise<Diagnosis | undefined> => {
-    // Held meanwhile: it may be let go of while the module is loaded.
+    // Kept here, because it may be dropped while the module is loaded.
     const evidence = this.#evidence
     if (!evidence) return undefined
-    // Loaded when somebody asks: no receiver that refuses nothing pays for it.
+    // Loaded on demand: a receiver that refuses nothing does not pay for it.
     const { diagnose } = await import('./diagnose.ts')
     return diagnose(this.code, evidence())
   }

@@ -4,20 +4,37 @@ import { makeHmacKey } from '#hmac'
 import type { Delivery } from '../delivery.ts'
 import { checkOptionNames, invalid, shown } from '../foundation/check.ts'
 import { defined } from '../foundation/defined.ts'
-import type { WaitUntil } from '../host/promises.ts'
-import { variablesHint } from '../host/runtime.ts'
+import { decodeUtf8 } from '../foundation/json.ts'
+import { warn } from '../foundation/warn.ts'
+import { isDevelopment, variablesHint } from '../host/runtime.ts'
 import { parseTime } from '../protocol/json-paths.ts'
-import type { Scheme } from '../protocol/scheme.ts'
-import { toHex } from './encoding.ts'
-import { type HmacKey, isPublicKey } from './hmac/hmac.ts'
-import type { KeySource } from './jwks.ts'
-import { keyBytes, materialOf } from './key-bytes.ts'
-import type { PublicKey } from './key-set.ts'
+import type { PublicKeyName, Scheme } from '../protocol/scheme-definition.ts'
+import { fromHex, toHex } from './encoding.ts'
+import { type HmacAlgorithm, type HmacKey, isPublicKey } from './hmac/hmac.ts'
+
+/** A public or private key, made by `publicKey` or `privateKey` of `idv-webhooks/keys`. */
+export interface AsymmetricKey {
+  /**
+   * Makes the key ready for a scheme.
+   *
+   * @throws WebhookError `SECRET_INVALID` if the key is of another kind than the scheme's algorithm
+   */
+  keyFor(scheme: Scheme): HmacKey
+}
+
+/** Public keys by their id; made by `jwks` of `idv-webhooks/keys`. */
+export interface KeySource {
+  /** Gives the keys that may have signed under a key id; rejects if no key at all could be had. */
+  keysFor(
+    keyId: string | undefined,
+    algorithm: PublicKeyName,
+  ): Promise<readonly { readonly id: string | undefined; readonly key: HmacKey }[]>
+}
 
 /** A secret with its id and the time in which it is valid (both ends included). */
 export interface Secret {
   readonly id?: string
-  readonly value: string | Uint8Array
+  readonly value: SecretValue
   /**
    * The sender that this secret belongs to, when several share a receiver. The deliveries of one
    * tenant are deduplicated, ordered, found and forgotten separately, whatever ids they use.
@@ -27,8 +44,10 @@ export interface Secret {
   readonly notAfter?: Date | string
 }
 
+type SecretValue = string | Uint8Array | AsymmetricKey
+
 /** One secret, or several while rotating. */
-export type SecretInput = string | Uint8Array | Secret | readonly (string | Uint8Array | Secret)[]
+export type SecretInput = SecretValue | Secret | readonly (SecretValue | Secret)[]
 
 /**
  * Secrets, or a look-up that gives them for each delivery, e.g. one for each tenant; one that
@@ -47,7 +66,7 @@ export class SecretKey {
   readonly notBefore: number | undefined
   readonly notAfter: number | undefined
   readonly #key: HmacKey
-  readonly #material: string | Uint8Array
+  readonly #material: SecretValue
 
   constructor(secret: Secret, key: HmacKey, name: string) {
     this.id = secret.id
@@ -70,7 +89,7 @@ export class SecretKey {
   }
 
   /** The same secret with its text read in another way; undefined where it cannot be. */
-  readAs(decoding: Scheme['key'], algorithm: Scheme['algorithm']): SecretKey | undefined {
+  readAs(decoding: Scheme['key'], algorithm: HmacAlgorithm): SecretKey | undefined {
     if (typeof this.#material !== 'string') return undefined
     try {
       const key = makeHmacKey(keyBytes(this.#material, decoding), algorithm)
@@ -90,7 +109,6 @@ export type SecretSource =
 export type SecretLookUp = (
   delivery: Delivery,
   keyId: string | undefined,
-  waitUntil?: WaitUntil,
 ) => Promise<readonly SecretKey[]>
 
 /** How many looked-up secrets are kept as keys; beyond it the oldest is made again. */
@@ -103,7 +121,7 @@ const keptKeys = 1000
  * white space. The message never holds the secret.
  */
 export function secretSource(option: SecretOption | undefined, scheme: Scheme): SecretSource {
-  if (isKeySource(option)) return { lookUp: publicKeysOf(option, scheme) }
+  if (isKeySource(option)) return { lookUp: keysOf(option, scheme) }
   if (typeof option !== 'function') return { keys: compile(option, scheme) }
   const kept = new Map<string, SecretKey>()
   return { lookUp: async (delivery) => compile(returned(await option(delivery)), scheme, kept) }
@@ -122,45 +140,17 @@ function isKeySource(option: SecretOption | undefined): option is KeySource {
   return typeof (option as KeySource | undefined)?.keysFor === 'function'
 }
 
-/** Public keys that a source gives, each made ready once. None for a key id proves nothing. */
-function publicKeysOf(source: KeySource, { algorithm, name }: Scheme): SecretLookUp {
+function keysOf(source: KeySource, { algorithm, name }: Scheme): SecretLookUp {
   if (!isPublicKey(algorithm)) {
     throw invalid(
       `jwks() gives public keys, but the scheme ${name} signs with ${algorithm}`,
       'SECRET_INVALID',
     )
   }
-  const made = new WeakMap<PublicKey, SecretKey>()
-  const keyOf = (key: PublicKey): SecretKey => {
-    const known = made.get(key)
-    if (known) return known
-    const secret = defined({ id: key.id, value: key.der })
-    const ready = new SecretKey(secret, makeHmacKey(key.der, algorithm), 'key')
-    made.set(key, ready)
-    return ready
-  }
-  return async ({ address }, keyId, waitUntil) => {
-    const found = await source.keysFor(keyId, address, waitUntil)
-    return usable(
-      found.filter((key) => key.algorithm === algorithm),
-      keyOf,
+  return async (_, keyId) =>
+    (await source.keysFor(keyId, algorithm)).map(
+      ({ id, key }) => new SecretKey(defined({ id, value: '' }), key, 'key'),
     )
-  }
-}
-
-/** A broken key of a set harms no other (RFC 7517); where none is whole the first fault is thrown. */
-function usable(found: readonly PublicKey[], keyOf: (key: PublicKey) => SecretKey) {
-  const faults: unknown[] = []
-  const keys = found.flatMap((key) => {
-    try {
-      return [keyOf(key)]
-    } catch (fault) {
-      faults.push(fault)
-      return []
-    }
-  })
-  if (keys.length === 0 && faults.length > 0) throw faults[0]
-  return keys
 }
 
 /** Turns secrets into keys. */
@@ -170,36 +160,36 @@ export function compile(
   kept?: Map<string, SecretKey>,
 ): readonly SecretKey[] {
   const secrets = listed(input)
-  const name = (secret: Secret, at: number) =>
-    secrets.length > 1 ? `secret ${secret.id ?? at + 1}` : 'secret'
-  const found = secrets.map((secret, at) => {
+  const keys = secrets.map((secret, at) => {
     const cacheKey = typeof secret.value === 'string' ? cacheKeyOf(secret) : undefined
     const known = cacheKey === undefined ? undefined : kept?.get(cacheKey)
-    const bytes = known ? undefined : materialOf(secret.value, scheme, name(secret, at))
-    return { secret, cacheKey, known, bytes }
-  })
-  checkTenants(secrets, scheme)
-  return found.map(({ secret, cacheKey, known, bytes }, at) => {
     if (known) return known
-    const key = madeKey(bytes as Uint8Array, scheme, name(secret, at))
-    const made = new SecretKey(secret, key, name(secret, at))
+    const name = secrets.length > 1 ? `secret ${secret.id ?? at + 1}` : 'secret'
+    const made = new SecretKey(secret, keyOf(secret.value, scheme, name), name)
     if (kept && cacheKey !== undefined) {
       if (kept.size >= keptKeys) kept.delete(kept.keys().next().value as string)
       kept.set(cacheKey, made)
     }
     return made
   })
+  checkTenants(secrets, scheme)
+  return keys
 }
 
-/** A public key may have the right form and still not be a point or a modulus. */
-function madeKey(bytes: Uint8Array, { algorithm }: Scheme, name: string): HmacKey {
-  if (!isPublicKey(algorithm)) return makeHmacKey(bytes, algorithm)
-  try {
-    return makeHmacKey(bytes, algorithm)
-  } catch (cause) {
-    throw invalid(`${name} cannot be read as a key of ${algorithm}`, 'SECRET_INVALID', { cause })
+function keyOf(value: SecretValue, scheme: Scheme, name: string): HmacKey {
+  const { algorithm, key } = scheme
+  if (isAsymmetric(value)) return value.keyFor(scheme)
+  if (isPublicKey(algorithm)) {
+    throw invalid(
+      `the scheme ${scheme.name} needs a public key: pass ${name} as publicKey(text), with publicKey from 'idv-webhooks/keys'`,
+      'SECRET_INVALID',
+    )
   }
+  return makeHmacKey(keyBytes(value, key, name), algorithm === 'ip' ? 'token' : algorithm)
 }
+
+const isAsymmetric = (value: unknown): value is AsymmetricKey =>
+  typeof (value as Partial<AsymmetricKey> | null)?.keyFor === 'function'
 
 const secretFields: readonly (keyof Secret)[] = ['id', 'value', 'tenant', 'notBefore', 'notAfter']
 
@@ -209,7 +199,9 @@ function listed(input: SecretInput | undefined): readonly Secret[] {
   if (list.length === 0) throw noSecret()
   return list.map((one) => {
     if (one === undefined || one === null) throw noSecret()
-    if (typeof one === 'string' || one instanceof Uint8Array) return { value: one }
+    if (typeof one === 'string' || one instanceof Uint8Array || isAsymmetric(one)) {
+      return { value: one }
+    }
     if (typeof one !== 'object') {
       throw invalid(
         `secret must be a string, bytes or { value }, got ${typeof one}: pass process.env.WEBHOOK_SECRET`,
@@ -243,9 +235,11 @@ const cacheKeyOf = ({ id, value, tenant, notBefore, notAfter }: Secret) =>
 /** A secret that two tenants share proves neither of them. HMAC pads keys with zeros. */
 function checkTenants(secrets: readonly Secret[], scheme: Scheme): void {
   if (secrets.length < 2 || secrets.every(({ tenant }) => tenant === secrets[0]?.tenant)) return
-  const tenants = new Map<string, string | undefined>()
+  const tenants = new Map<unknown, string | undefined>()
   for (const { value, tenant } of secrets) {
-    const bytes = toHex(materialOf(value, scheme)).replace(/(?:00)+$/, '')
+    const bytes = isAsymmetric(value)
+      ? value
+      : toHex(keyBytes(value, scheme.key)).replace(/(?:00)+$/, '')
     if (tenants.has(bytes) && tenants.get(bytes) !== tenant) {
       throw invalid(
         'two tenants have the same secret, so a delivery could not be attributed: give each tenant its own',
@@ -273,4 +267,86 @@ function time(value: Date | string | null | undefined, name: string): number | u
     `${name} must be a Date or an ISO 8601 string, got ${shown(value)}`,
     'SECRET_INVALID',
   )
+}
+
+/**
+ * The key that a secret's text stands for.
+ *
+ * @throws WebhookError `SECRET_INVALID`
+ */
+function keyBytes(
+  value: string | Uint8Array,
+  decoding: Scheme['key'],
+  name = 'secret',
+): Uint8Array {
+  const refuse = (why: string): never => {
+    throw invalid(`${name} ${why}`, 'SECRET_INVALID')
+  }
+  if (typeof value !== 'string' && !(value instanceof Uint8Array)) {
+    return refuse(`must be a string or bytes, got ${typeof value}`)
+  }
+  // Callers may wipe the bytes of a key after they have passed it.
+  const own = typeof value === 'string' ? value : Uint8Array.from(value)
+  const bytes = typeof own === 'string' ? decoded(own, decoding, refuse) : own
+  if (bytes.length === 0) return refuse('is empty: anyone could sign with it')
+  if (typeof own !== 'string' && isUntrimmedText(own)) {
+    return refuse('has white space at its ends: trim the file that it came from')
+  }
+  if (bytes.every((byte) => byte === 0)) {
+    return refuse(
+      'consists of zero bytes only, which HMAC reads as no key: anyone could sign with it',
+    )
+  }
+  return bytes
+}
+
+function decoded(
+  value: string,
+  decoding: Scheme['key'],
+  refuse: (why: string) => never,
+): Uint8Array {
+  if (value.trim() === '') return refuse('is empty: check that the environment variable is set')
+  if (value !== trimmed(value) || /[\r\n\t]/.test(value)) {
+    return refuse('has stray white space: trim it, e.g. a line break at the end of the variable')
+  }
+  if (/^(["']).*\1$/.test(value)) {
+    return refuse('is in quotes, which are part of it: remove them, e.g. in the file of --env-file')
+  }
+  if (value === 'undefined' || value === 'null') {
+    return refuse(`is the text '${value}': check that the environment variable is set`)
+  }
+  if (decoding === 'utf8') return new TextEncoder().encode(value)
+  if (decoding === 'hex') return fromHex(value) ?? refuse('is not hex, as its scheme says')
+  const text = decoding === 'whsec' ? value.replace(/^(?:v1,)?whsec_/, '') : value
+  return fromLooseBase64(text) ?? refuse('is not base64, as its scheme says')
+}
+
+/** As the libraries of Standard Webhooks read a secret: either alphabet, padded or not. */
+function fromLooseBase64(text: string): Uint8Array | undefined {
+  const standard = text.replace(/=+$/, '').replaceAll('-', '+').replaceAll('_', '/')
+  if (!/^[A-Za-z0-9+/]+$/.test(standard) || standard.length % 4 === 1) return undefined
+  return Uint8Array.from(atob(standard), (letter) => letter.charCodeAt(0))
+}
+
+/** Without white space and without format characters such as U+200B and U+2060. */
+const trimmed = (text: string) => text.replace(/^[\s\p{Cf}]+|[\s\p{Cf}]+$/gu, '')
+
+/** Text with white space at its ends is a file that was not trimmed, not a binary key. */
+function isUntrimmedText(bytes: Uint8Array): boolean {
+  const text = decodeUtf8(bytes)
+  if (text === undefined || text === trimmed(text)) return false
+  // A short binary key may begin or end with such a byte; control characters tell it from text.
+  return !/[^\P{Cc}\s]/u.test(text)
+}
+
+/** Signs captures and, by default, test deliveries. It is a valid key for every scheme. */
+export const testSecret = 'c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00'
+
+/** Warns of a receiver in production that takes it: whoever has this package could sign. */
+export function warnIfPublic(secrets: unknown): void {
+  const values = [secrets].flat().map((one) => (one as { value?: unknown } | null)?.value ?? one)
+  if (!values.includes(testSecret) || isDevelopment()) return
+  const message =
+    'a receiver takes the public testSecret: anyone can sign deliveries with it. Leave it out in production'
+  warn(message, 'SECRET_PUBLIC')
 }

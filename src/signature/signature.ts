@@ -1,13 +1,13 @@
 // sign() and matches() side by side: over exactly the bytes that a scheme says, nothing else.
-import { sha256, sha256Hex } from '#hmac'
+import { sha256 } from '#hmac'
 import { checkFunction, checkOptionNames, invalid, kindShown } from '../foundation/check.ts'
 import { type Clock, systemClock } from '../foundation/clock.ts'
-import { checkScheme } from '../protocol/check-scheme.ts'
 import type { Scheme, TemplateValue } from '../protocol/scheme-definition.ts'
-import { serviceScheme } from '../protocol/service-scheme.ts'
+import { checkScheme, serviceScheme } from '../protocol/service-scheme.ts'
 import { encode, toBase64url, toHex } from './encoding.ts'
 import { type Claim, writeHeaders } from './grammar.ts'
-import { type Jws, jwsInput } from './jws.ts'
+import type { HmacKey } from './hmac/hmac.ts'
+import { jwsInput } from './jws.ts'
 import { compile, type SecretInput, type SecretKey } from './secrets.ts'
 import { writeTime } from './time.ts'
 
@@ -44,19 +44,21 @@ export function matches(
   { signatures, timestamp, jws }: Claim,
   values: SignedValues,
 ): boolean | Promise<boolean> {
-  if (jws) return matchesJws(jws, values.body, () => key.matches([jws.input], signatures))
+  if (jws) return matchesJws(key, { jws, signatures, body: values.body })
   const signed = timestamp === undefined ? values : { ...values, timestamp }
   return key.matches(signedParts(scheme, signed), signatures)
 }
 
-/** A JWS signs its own text; the body is proved by its hash in there. */
-function matchesJws(
-  { bodyHash }: Jws,
-  body: Uint8Array,
-  proves: () => boolean | Promise<boolean>,
-): boolean | Promise<boolean> {
-  if (sha256Hex) return sha256Hex(body) === bodyHash && proves()
-  return sha256(body).then((hash) => toHex(hash) === bodyHash && proves())
+/** A JWS signs its own text, which holds the hash of the body. */
+async function matchesJws(
+  key: HmacKey,
+  {
+    jws: { input, bodyHash },
+    signatures,
+    body,
+  }: Pick<Required<Claim>, 'jws' | 'signatures'> & Pick<SignedValues, 'body'>,
+): Promise<boolean> {
+  return toHex(await sha256(body)) === bodyHash && (await key.matches([input], signatures))
 }
 
 /** Options of `sign`. */

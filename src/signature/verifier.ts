@@ -9,12 +9,10 @@ import {
 } from '../delivery.ts'
 import { WebhookError } from '../errors.ts'
 import { inTime } from '../foundation/abortable.ts'
-import { firstTrue } from '../foundation/promises.ts'
-import { isPromise, type WaitUntil } from '../host/promises.ts'
+import { isPromise } from '../host/promises.ts'
 import type { Scheme } from '../protocol/scheme.ts'
-import { AddressList } from './addresses.ts'
-import { type HeaderClaims, HeaderInspector } from './claims.ts'
 import type { Claim } from './grammar.ts'
+import { type HeaderClaims, HeaderInspector } from './header-claims.ts'
 import { type Refusal, Refused } from './refused.ts'
 import {
   type SecretKey,
@@ -39,7 +37,6 @@ export interface Arrived {
   readonly now: number
   /** When it arrived, if that was another time. */
   readonly receivedAt: Date | undefined
-  readonly waitUntil?: WaitUntil | undefined
 }
 
 /** A verifier whose scheme and keys are prepared once. */
@@ -63,13 +60,11 @@ export class SchemeVerifier implements Verifier {
   readonly #inspector: HeaderInspector
   /** Undefined where the address alone tells the sender. */
   readonly #secrets: SecretSource | undefined
-  readonly #addresses: AddressList | undefined
 
   constructor(scheme: Scheme, secret: SecretOption | undefined) {
     this.#scheme = scheme
     this.#inspector = new HeaderInspector(scheme)
-    this.#addresses = scheme.addresses && new AddressList(scheme.addresses)
-    this.#secrets = this.#addresses ? undefined : secretSource(secret, scheme)
+    this.#secrets = scheme.addresses ? undefined : secretSource(secret, scheme)
   }
 
   get tenants(): readonly (string | undefined)[] | undefined {
@@ -90,7 +85,7 @@ export class SchemeVerifier implements Verifier {
 
   #proveAddress(arrived: Arrived): Refusal | VerifiedDelivery {
     const { body, headers, url, address, now, receivedAt } = arrived
-    if (!this.#addresses?.allows(address, headers.values('x-forwarded-for'))) {
+    if (!this.#scheme.addresses?.allows(address, headers.values('x-forwarded-for'))) {
       return new Refused('ADDRESS_NOT_ALLOWED')
     }
     return markVerified({
@@ -100,13 +95,13 @@ export class SchemeVerifier implements Verifier {
   }
 
   async #proveLater(lookUp: SecretLookUp, arrived: Arrived): Promise<Refusal | VerifiedDelivery> {
-    const { body, headers, claims, url, method, address, receivedAt, waitUntil } = arrived
+    const { body, headers, claims, url, method, address, receivedAt } = arrived
     let keys: readonly SecretKey[]
     try {
       const delivery = { body, headers: headers.list, url, method, address, receivedAt }
       const keyId = claims.ok ? claims.claims[0]?.jws?.keyId : undefined
       // One that never answers must not hold its delivery.
-      const found = lookUp(delivery, keyId, waitUntil)
+      const found = lookUp(delivery, keyId)
       keys = await inTime(found, lookUpTimeout, 'the look-up of secrets')
     } catch (error) {
       return new Refused('SECRET_UNAVAILABLE', { error })
@@ -153,26 +148,12 @@ export class SchemeVerifier implements Verifier {
       if (typeof matched === 'boolean') return matched ? key : undefined
       return matched.then((one) => (one === true ? key : undefined))
     }
-    if (keys.length * claims.length * body.length > bytesPerTurn) {
-      const valid = keys.filter((one) => isValid(one, now))
-      return this.#matchInTurns(valid, claims, values)
-    }
-    const tried: SecretKey[] = []
-    const results: (boolean | Promise<boolean>)[] = []
-    for (const key of keys) {
-      if (!isValid(key, now)) continue
-      for (const claim of claims) {
-        tried.push(key)
-        results.push(matches(key, this.#scheme, claim, values))
-      }
-    }
-    if (!results.some(isPromise)) return tried[results.indexOf(true)]
-    // A broken key harms no other: it only matters where nothing else proves the delivery.
-    return firstTrue(results).then((at) => tried[at])
+    const valid = keys.filter((one) => isValid(one, now))
+    return this.#matchAll(valid, claims, values)
   }
 
-  /** The same where a stranger's body costs many HMACs: others get their turn between them. */
-  async #matchInTurns(
+  /** Tries every key with every claim. Other work gets its turn between many HMACs. */
+  async #matchAll(
     keys: readonly SecretKey[],
     claims: readonly Claim[],
     values: SignedValues,
@@ -180,20 +161,21 @@ export class SchemeVerifier implements Verifier {
     let found: SecretKey | undefined
     let broken: { readonly reason: unknown } | undefined
     let bytes = 0
-    for (const [key, claim] of keys.flatMap((key) =>
-      claims.map((claim) => [key, claim] as const),
-    )) {
-      bytes += values.body.length
-      if (bytes > bytesPerTurn) {
-        bytes = 0
-        await new Promise((resolve) => setTimeout(resolve, 0))
-      }
-      try {
-        if ((await matches(key, this.#scheme, claim, values)) === true) found ??= key
-      } catch (reason) {
-        broken ??= { reason }
+    for (const key of keys) {
+      for (const claim of claims) {
+        bytes += values.body.length
+        if (bytes > bytesPerTurn) {
+          bytes = 0
+          await new Promise((resolve) => setTimeout(resolve, 0))
+        }
+        try {
+          if ((await matches(key, this.#scheme, claim, values)) === true) found ??= key
+        } catch (reason) {
+          broken ??= { reason }
+        }
       }
     }
+    // A broken key matters only if no other key proves the delivery.
     if (!found && broken) throw broken.reason
     return found
   }

@@ -7,14 +7,15 @@ import { systemClock } from '../foundation/clock.ts'
 import { defined } from '../foundation/defined.ts'
 import { decodeUtf8, parseJson } from '../foundation/json.ts'
 import { type Scheme, type SchemeDefinition, schemes } from '../protocol/scheme.ts'
+import type { Vendor } from '../protocol/vendor.ts'
+import { presetPlaces } from '../redaction/fields.ts'
+import { opaqueId } from '../redaction/ids.ts'
+import { redactBody } from '../redaction/redact.ts'
+import { redactClaims, redactHeader, redactHeaders, redactUrl } from '../redaction/transport.ts'
 import { fromBase64, toBase64 } from '../signature/encoding.ts'
 import { isPublicKey } from '../signature/hmac/hmac.ts'
 import type { SecretInput } from '../signature/secrets.ts'
 import { sign } from '../signature/signature.ts'
-import { fakeId, isOpaqueId } from './opaque-id.ts'
-import { redactJson } from './redact.ts'
-import { refusedClaims } from './redact-claims.ts'
-import { redactHeaders, redactSigned, redactUrl } from './redact-transport.ts'
 import { testSecret } from './test-secret.ts'
 
 /** A capture file: JSON; only `headers` and `body` are required to read one. */
@@ -43,6 +44,8 @@ export type Proof = { readonly ok: true } | { readonly ok: false; readonly code:
 /** Options of `capture`. */
 export interface CaptureOptions {
   readonly scheme?: Scheme
+  /** The preset of the sender: its scheme is the default, and the values that it documents stay. */
+  readonly vendor?: Vendor
   /** Signs the redacted bytes; `testSecret` by default. */
   readonly secret?: SecretInput
   /** False keeps the bytes and headers as they arrived, with all personal data. */
@@ -62,35 +65,24 @@ export interface CaptureOptions {
  * @example writeFileSync('approved.json', JSON.stringify(await capture(context.delivery), null, 2))
  */
 export async function capture(delivery: Delivery, options: CaptureOptions = {}): Promise<Capture> {
-  checkOptionNames('capture', options, ['scheme', 'secret', 'redact', 'keys', 'method', 'proof'])
-  if (!(delivery?.body instanceof Uint8Array) || !delivery.headers) {
-    const message =
-      'capture expects a delivery { body, headers }, e.g. context.delivery of a handler'
-    throw refusal(message, 'CAPTURE_INVALID')
-  }
-  const { scheme = schemes.service(), redact = true, keys, method = 'POST', proof } = options
-  if (
-    keys !== undefined &&
-    !(Array.isArray(keys) && keys.every((key) => typeof key === 'string'))
-  ) {
-    throw refusal(`keys must be a list of names of fields, got ${shown(keys)}`)
-  }
+  checkCapture(delivery, options)
+  const { vendor, scheme = vendor?.scheme ?? schemes.service(), proof, method = 'POST' } = options
   const receivedAt = delivery.receivedAt ?? systemClock()
   const headers = headerList(delivery.headers)
   const { template: _, authenticity: __, ...definition } = scheme
   const start = { version: 1, receivedAt: receivedAt.toISOString(), method } as const
   const verdict = { verified: proof?.ok, code: proof?.ok === false ? proof.code : undefined }
-  if (!redact) {
+  if (options.redact === false) {
     const [url, body] = [delivery.url ?? '/', toBase64(delivery.body)]
     return defined({ ...start, url, headers, body, scheme: definition, ...verdict })
   }
-  const body = redactBody(delivery.body, keys)
+  const body = redactBytes(delivery.body, options)
   const url = redactUrl(delivery.url ?? '/')
-  // It could not have verified without them.
+  // A delivery that lacks a signed header cannot have verified.
   const lacks = signedNames(scheme).some((signed) => !headers.some(([name]) => name === signed))
   const signed =
     proof?.ok === false || lacks
-      ? refusedClaims(headers, scheme)
+      ? redactClaims(headers, scheme)
       : await signedHeaders({ body, url, method, receivedAt, headers }, scheme, options.secret)
   const names = new Set(signed.map(([name]) => name))
   return defined({
@@ -104,6 +96,23 @@ export async function capture(delivery: Delivery, options: CaptureOptions = {}):
   })
 }
 
+const optionNames: readonly (keyof CaptureOptions)[] = [
+  ...(['scheme', 'vendor', 'secret', 'redact', 'keys', 'method', 'proof'] as const),
+]
+
+function checkCapture(delivery: Delivery, options: CaptureOptions): void {
+  checkOptionNames('capture', options, optionNames)
+  if (!(delivery?.body instanceof Uint8Array) || !delivery.headers) {
+    const message =
+      'capture expects a delivery { body, headers }, e.g. context.delivery of a handler'
+    throw refusal(message, 'CAPTURE_INVALID')
+  }
+  const { keys = [] } = options
+  if (!Array.isArray(keys) || keys.some((key) => typeof key !== 'string')) {
+    throw refusal(`keys must be a list of names of fields, got ${shown(keys)}`)
+  }
+}
+
 /** The names that a scheme signs beside its own headers, in lower case. */
 const signedNames = ({ template }: Scheme): readonly string[] =>
   template.flatMap((part) => ('header' in part ? [part.header.toLowerCase()] : []))
@@ -115,26 +124,26 @@ async function signedHeaders(
   scheme: Scheme,
   secret: SecretInput = testSecret,
 ): Promise<Capture['headers']> {
-  // Nobody but the sender has its private key.
+  // Only the sender has its private key.
   if (isPublicKey(scheme.algorithm) && secret === testSecret) return []
   const sent = headerList(given).find(([name]) => name === scheme.id?.header.toLowerCase())?.[1]
-  const id = sent === undefined || isOpaqueId(sent) ? sent : fakeId(sent)
+  const id = sent === undefined ? undefined : opaqueId(sent)
   const now = () => receivedAt
   const further = headerList(given).filter(([name]) => signedNames(scheme).includes(name))
   const headers = Object.fromEntries(
-    further.map(([name, value]) => [name, redactSigned(name, value)]),
+    further.map(([name, value]) => [name, redactHeader(name, value)]),
   )
   const values = { secret, scheme, now, url, method, id, headers }
   return Object.entries(await sign(body, defined(values)))
 }
 
-/** Bytes that are not JSON cannot be understood, so only their length is kept. */
-function redactBody(body: Uint8Array, keys?: readonly string[]): Uint8Array {
+/** Of bytes that are not JSON only the length is kept. */
+function redactBytes(body: Uint8Array, { keys = [], vendor }: CaptureOptions): Uint8Array {
   const text = decodeUtf8(body)
-  if (text === undefined || parseJson(text) === undefined)
-    return new Uint8Array(body.length).fill(120)
-  const byteOrderMark = body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf ? '\uFEFF' : ''
-  return new TextEncoder().encode(byteOrderMark + redactJson(text, keys))
+  const json = text === undefined ? undefined : parseJson(text)
+  if (json === undefined) return new Uint8Array(body.length).fill(120)
+  const redacted = redactBody(json.value, keys, vendor && presetPlaces(vendor))
+  return new TextEncoder().encode(JSON.stringify(redacted))
 }
 
 /** A parsed capture: the delivery, and how it arrived. */

@@ -1,7 +1,6 @@
 // Records what a receiver dispatches, so that a test can wait for it without sleeping.
 import type { Context, Handler } from '../dispatch/handler.ts'
 import type { Matching, PatternOrLegacy } from '../dispatch/patterns.ts'
-import { deferred } from '../foundation/promises.ts'
 import type { UnknownEvent, WebhookEvent } from '../protocol/events.ts'
 import { covers, isEventName } from '../protocol/names.ts'
 
@@ -90,7 +89,7 @@ export function recordHandlers<Event = WebhookEvent>(
       const fits = typeof wanted === 'function' ? wanted : named(wanted)
       const past = calls.find(({ event }) => fits(event))
       if (past) return past.event
-      const { promise, resolve, reject } = deferred<WebhookEvent>()
+      const { promise, resolve, reject } = Promise.withResolvers<WebhookEvent>()
       const notify = (event: WebhookEvent) => fits(event) && resolve(event)
       const timer = setTimeout(() => {
         const arrived = calls.map(({ event }) => event.name).join(', ') || 'nothing'

@@ -1,6 +1,7 @@
 // Runs captures through a receiver, a mounted app or a running server, and reports an outcome for
 // each. It opens a port only for apps that take node:http requests.
-import type { ServerResponse } from 'node:http'
+import type { RequestListener, ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import type { Delivery, HeaderList } from '../delivery.ts'
 import { isWebhookError } from '../errors.ts'
 import { checkOptionNames, checkWholeNumber, invalid, kindShown } from '../foundation/check.ts'
@@ -12,7 +13,6 @@ import { type Scheme, schemes } from '../protocol/scheme.ts'
 import type { SecretInput } from '../signature/secrets.ts'
 import { sign } from '../signature/signature.ts'
 import { type Capture, type ReadCapture, readCapture } from './capture.ts'
-import { addressAt, originHeaders, pathOf, rooted } from './replay-path.ts'
 import { testSecret } from './test-secret.ts'
 
 /** A listener as node:http, Express and Connect take it. */
@@ -264,10 +264,27 @@ function overFetch(send: (request: Request) => Promise<Response>): Send {
 }
 
 async function overNode(listener: NodeListener): Promise<Target> {
-  const { listen } = await import('./listen.ts')
   const { url, close } = await listen(answering(listener))
   const addressOf = (path: string) => addressAt(url, path)
   return { send: overFetch((one) => fetch(one)), addressOf, close }
+}
+
+/** A server on a free loopback port. The module loads on runtimes without node:http too. */
+export async function listen(listener: unknown) {
+  const { createServer } = await import('node:http')
+  // Express, Connect and Koa type their requests as their own kinds of the same thing.
+  const server = createServer(listener as RequestListener)
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(0, '127.0.0.1', resolve)
+  })
+  const { port } = server.address() as AddressInfo
+  const close = () =>
+    new Promise<void>((resolve) => {
+      server.closeAllConnections()
+      server.close(() => resolve())
+    })
+  return { url: `http://127.0.0.1:${port}`, close }
 }
 
 /** The same listener: where it throws or rejects, 500 is the answer, and no process ends. */
@@ -291,4 +308,27 @@ function parseReply(body: string): Pick<ReplayResult, 'outcome' | 'code'> {
   } catch {
     return {}
   }
+}
+
+/** Path and query. */
+function pathOf(url = '/'): string {
+  if (!URL.canParse(url)) return rooted(url)
+  const { pathname, search } = new URL(url)
+  return rooted(pathname + search)
+}
+
+/**
+ * Two slashes would name a host, and a capture must not go there. Addresses are read without their
+ * tabs and line breaks, which may stand between the two.
+ */
+const rooted = (path: string) => `/${path.replaceAll(/[\t\n\r]/g, '').replace(/^[/\\]+/, '')}`
+
+/** The address of a path at a host, which stands before it: no path can name another. */
+const addressAt = (host: string, path: string) => new URL(new URL(host).origin + rooted(path)).href
+
+/** The address that a scheme may have signed, as a proxy in front would state it. */
+function originHeaders(url = '') {
+  if (!URL.canParse(url)) return {}
+  const { host, protocol } = new URL(url)
+  return { host, 'x-forwarded-proto': protocol.slice(0, -1) }
 }

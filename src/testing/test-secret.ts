@@ -1,3 +1,3 @@
 // A door of the test kit to the one public secret.
 
-export { testSecret } from '../signature/public-secret.ts'
+export { testSecret } from '../signature/secrets.ts'

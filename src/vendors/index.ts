@@ -11,8 +11,8 @@ import { trulioo } from './trulioo.ts'
 import { veriff } from './veriff.ts'
 import { vouched } from './vouched.ts'
 
-export type { DeclaredFinality } from '../protocol/finality.ts'
 export {
+  type DeclaredFinality,
   defineVendor,
   readVendorEvent,
   type Vendor,

@@ -1,5 +1,5 @@
 // Onfido (Entrust): a hex HMAC-SHA256 of the body; results stand in the status of a workflow run.
-import { decisionNames } from '../protocol/finality.ts'
+import { decisionNames } from '../protocol/names.ts'
 import { schemes } from '../protocol/scheme.ts'
 import { defineVendor, type Vendor } from '../protocol/vendor.ts'
 

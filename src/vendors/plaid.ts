@@ -5,7 +5,7 @@ import { defineVendor, type Vendor } from '../protocol/vendor.ts'
 /**
  * Plaid. Read from its public documents and tried on deliveries made from them, not on real ones.
  * Its webhooks tell that something changed, not what: they keep their own names, and the handler
- * asks the API. Keys come by `jwks(load, …)`.
+ * asks the API. Keys come by `jwks(load, …)` of `idv-webhooks/keys`.
  */
 export function plaid(): Vendor {
   return defineVendor({

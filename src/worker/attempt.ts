@@ -2,6 +2,7 @@
 // the attempt ends. Handlers may throw anything; an attempt always ends with a verdict.
 import { toArrival } from '../arrival.ts'
 import { namesResource } from '../dispatch/fetch-resource.ts'
+import { type Decision, type Replaced, toSuperseded } from '../dispatch/finality.ts'
 import { attemptSteps, type HandlerFailure, type Registration } from '../dispatch/handler.ts'
 import type { RunningHandlers } from '../dispatch/run.ts'
 import { isNonRetryable } from '../errors.ts'
@@ -13,14 +14,7 @@ import { describeError } from '../observe/observe.ts'
 import type { Parsed } from '../parse.ts'
 import type { Pipeline } from '../pipeline.ts'
 import type { WebhookEvent } from '../protocol/events.ts'
-import {
-  type Decision,
-  type DecisionName,
-  type Replaced,
-  reversalName,
-  toSuperseded,
-} from '../protocol/finality.ts'
-import { covers, isEventName } from '../protocol/names.ts'
+import { covers, type DecisionName, isEventName, reversalName } from '../protocol/names.ts'
 
 /** The result of an attempt: the verdict, and the handlers that succeeded. */
 export interface Attempted {

@@ -84,22 +84,6 @@ async function genuine(port: number): Promise<number> {
     .status
 }
 
-test.each(Object.entries(mounts))(
-  '%s takes a body that came whole while the process stood still',
-  async (_, mount) => {
-    const port = await mount()
-    const body = '{"event":"client.created","data":{"id":"c"}}'
-    const signed = Object.entries(await sign(body, { secret })).map((one) => one.join(': '))
-    const { socket, answer } = stranger(port, [...signed, `Content-Length: ${body.length}`])
-    await new Promise((resolve) => setTimeout(resolve, 50))
-    // Timers run next, and sockets are read after them.
-    await new Promise((resolve) => setImmediate(resolve))
-    socket.write(body)
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_500)
-    await vi.waitFor(() => expect(answer()).toMatch(/^HTTP\/1.1 200/), 2_000)
-  },
-)
-
 const overHttp2: Record<string, () => Promise<number>> = {
   'node:http2': async () => {
     // Typed for node:http; Koa and others hand such requests over.

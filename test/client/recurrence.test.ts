@@ -214,10 +214,13 @@ test('a repeat of what arrived is a duplicate though that was replayed', async (
   const receiver = createReceiver({
     secret,
     inbox,
-    envelope: (body, { headers }) => {
-      const { id, data } = body as { readonly id: string; readonly data: object }
-      const occurredAt = Number(headers.get('x-sent-at'))
-      return { name: 'verification.approved', id, occurredAt, data }
+    envelope: {
+      trustIds: true,
+      read: (body, { headers }) => {
+        const { id, data } = body as { readonly id: string; readonly data: object }
+        const occurredAt = Number(headers.get('x-sent-at'))
+        return { name: 'verification.approved', id, occurredAt, data }
+      },
     },
   })
   const handled: string[] = []

@@ -4,16 +4,15 @@ import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
 import { type ClientOptions, createClient } from '../../src/client/index.ts'
-import type { SandboxOptions } from '../../tools/sandbox/options.ts'
+import { type SandboxOptions, startOptions } from '../../tools/sandbox/options.ts'
 import { LocalSandbox, type Sandbox } from '../../tools/sandbox/sandbox.ts'
 
 export const start = '2026-03-01T10:00:00.000Z'
 
 /** A sandbox that ends with its test. */
 export function openSandbox(options: SandboxOptions = {}): Sandbox {
-  const sandbox = new LocalSandbox({
-    options: { rateLimit: false, ...options, seed: options.seed ?? 7 },
-  })
+  const start = startOptions(options, options.seed ?? 7)
+  const sandbox = new LocalSandbox({ rateLimit: false, ...options }, { start })
   onTestFinished(() => sandbox.close())
   return sandbox
 }

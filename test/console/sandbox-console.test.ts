@@ -78,7 +78,10 @@ describe('the door of the sandbox', () => {
     expect(await (await fetch(url)).json()).toMatchObject({ api: `${url}/v2/api` })
     for (const path of ['/v2/api', '/_sandbox', '/_sandbox/']) {
       const answer = await fetch(`${url}${path}`, { headers: asPage, redirect: 'manual' })
-      expect([answer.status, answer.headers.get('location')], path).toEqual([302, `${url}/#/api`])
+      expect([answer.status, answer.headers.get('location')], path).toEqual([
+        302,
+        `${url}/#/assumptions`,
+      ])
     }
   })
 

@@ -85,24 +85,21 @@ const { text: jsonWithLong } = fc.letrec<{ text: string }>((tie) => ({
 
 /** As a reviver reads it, which is told the source of each number. */
 function exactly(text: string) {
-  const rounded = new Set<string>()
   let isAny = false
   const revive = (_: string, value: unknown, { source = '' }: { source?: string }) => {
     if (typeof value !== 'number' || Math.abs(value) <= Number.MAX_SAFE_INTEGER) return value
     isAny = true
-    for (const one of [String(value), value.toFixed()]) if (one !== source) rounded.add(one)
     return /^-?\d+$/.test(source) ? source : value
   }
   const value: unknown = JSON.parse(text, revive as Parameters<typeof JSON.parse>[1])
-  return isAny ? { value, rounded: [...rounded].toSorted() } : undefined
+  return isAny ? { value } : undefined
 }
 
 test('long integers are read as a reviver reads them, wherever they stand', () => {
   fc.assert(
     fc.property(jsonWithLong, (part) => {
       const text = `[1234567890123456, ${part}]`
-      const read = parseExact(text)
-      expect(read && { ...read, rounded: [...read.rounded].toSorted() }).toEqual(exactly(text))
+      expect(parseExact(text)).toEqual(exactly(text))
     }),
     { numRuns: 5_000 },
   )

@@ -79,7 +79,8 @@ test('a file under 60 lines with one importer, in its own folder, is part of tha
   const satellites = code.filter((file) => {
     const [only, ...more] = importers.get(file) ?? []
     const isAlone = only !== undefined && more.length === 0 && dirname(only) === dirname(file)
-    return isAlone && linesOf(file) < 60
+    // The build replaces this file with the program of the thread.
+    return isAlone && linesOf(file) < 60 && !file.endsWith('/sqlite/writer-script.ts')
   })
   expect(satellites).toEqual([])
 })

@@ -32,6 +32,7 @@ const floors: readonly (readonly [pattern: RegExp, floor: number])[] = [
   [/^src\/vendors\//, 5],
   [/^src\/client\//, 5],
   [/^adapters\//, 5],
+  [/^src\/redaction\//, 2],
   [/^src\/testing\//, 6],
   [/^tools\/conformance\//, 6],
   [/^tools\/console\/pages\//, 8],
@@ -109,7 +110,7 @@ describe('imports', () => {
     expect(
       through.filter(
         ({ to }) =>
-          !/\/index\.ts$|^src\/inbox\/stores\/(sqlite\/sqlite|postgres\/postgres)\.ts$|^src\/vendors\/dialect\.ts$|^src\/errors\.ts$|^src\/foundation\/(check|defined|abortable|body-deadline|bytes|chunks|json)\.ts$/.test(
+          !/\/index\.ts$|^src\/inbox\/stores\/(sqlite\/sqlite|postgres\/postgres)\.ts$|^src\/vendors\/dialect\.ts$|^src\/signature\/keys\.ts$|^src\/errors\.ts$|^src\/foundation\/(check|defined|abortable|bytes|chunks|json)\.ts$/.test(
             to,
           ),
       ),
@@ -129,6 +130,8 @@ describe('imports', () => {
 describe('one dependency, one door', () => {
   test.each([
     ['zod', /^(src\/protocol|tools\/sandbox\/schemas)\/|^src\/client\/contract\.ts/],
+    ['ipaddr.js', /^src\/signature\/addresses\.ts$/],
+    ['jose', /^src\/signature\/(keys|public-keys)\.ts$/],
     ['fastify-plugin', /^adapters\/fastify\.ts$/],
     ['fastify', /^adapters\/fastify\.ts$/],
     ['leven', /^src\/foundation\/check\.ts$/],

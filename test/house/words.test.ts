@@ -25,8 +25,8 @@ const avoided: Readonly<Record<string, RegExp>> = {
   'Mark: Watermark, highWaterMark': /\bMark\b/g,
   'facts: metadata, details': /\bfacts\b|Facts\b/g,
   'spoil: tamper': /spoil/gi,
-  // Nest's own option and property may be named.
-  'rawBody: body': /(?<!request\.)\brawBody\b(?!: true|\?: unknown)/g,
+  // The option and property of Nest and of @hono/node-server may be named.
+  'rawBody: body': /(?<!request\.)\brawBody\b(?!: true|\?: unknown|: bytesOf)/g,
   'enqueue, dequeue, requeue: keep, claim, redrive': /(?<!\.)\b(en|de|re)queue/gi,
   'Undertaking, matter of, of which': /\bis .*'s matter\b/g,
 }

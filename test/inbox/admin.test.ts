@@ -246,8 +246,12 @@ test('a read that fails takes no delivery with it that shares its commit', async
   const file = temporaryFile()
   class Failing extends DatabaseSync {
     override prepare(sql: string) {
-      if (sql.includes('from idv_counts')) throw new Error('no such table: of ours')
-      return super.prepare(sql)
+      const statement = super.prepare(sql)
+      if (!sql.includes('from idv_counts')) return statement
+      const all = () => {
+        throw new Error('no such table: of ours')
+      }
+      return Object.assign(statement, { all })
     }
   }
   const store = sqliteStore(file, { driver: (path) => new Failing(path) })

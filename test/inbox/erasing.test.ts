@@ -129,18 +129,26 @@ describe.each([
   })
 })
 
+/** A connection whose checkpoint gives what `get` gives. */
+function connection(get: () => unknown, waits: (ms: number) => void = () => {}) {
+  const exec = (sql: string) => waits(Number(sql.split(' = ')[1]))
+  return { exec, prepare: () => ({ get, run: () => ({ changes: 0 }), all: () => [] }) }
+}
+
 describe('the keeper of the log', () => {
   const keeper = (answers: boolean[], isOwner = true) => {
     vi.useFakeTimers()
     onTestFinished(() => void vi.useRealTimers())
-    const asked: (number | undefined)[] = []
-    const engine = {
-      emptyLog: (patience?: number) => {
-        asked.push(patience)
-        return answers.shift() ?? true
-      },
+    const asked: number[] = []
+    let wait = -1
+    const get = () => {
+      asked.push(wait)
+      return { busy: (answers.shift() ?? true) ? 0 : 1 }
     }
-    const log = new WalCheckpoint(engine, { isOwner })
+    const log = new WalCheckpoint(
+      connection(get, (ms) => (wait = ms)),
+      { isOwner },
+    )
     return { log, asked }
   }
 
@@ -159,10 +167,10 @@ describe('the keeper of the log', () => {
     vi.useFakeTimers()
     onTestFinished(() => void vi.useRealTimers())
     const failing = (errcode: number) => {
-      const emptyLog = () => {
+      const get = () => {
         throw Object.assign(new Error('disk I/O error'), { code: 'ERR_SQLITE_ERROR', errcode })
       }
-      const log = new WalCheckpoint({ emptyLog }, { isOwner: true })
+      const log = new WalCheckpoint(connection(get), { isOwner: true })
       vi.advanceTimersByTime(1_000)
       return log
     }
@@ -197,7 +205,7 @@ describe('the keeper of the log', () => {
     const { log, asked } = keeper([false, true])
     log.worked(true)
     log.close()
-    expect(asked).toEqual([undefined, 1_000])
+    expect(asked).toEqual([0, 1_000])
     vi.advanceTimersByTime(60_000)
     expect(asked).toHaveLength(2)
   })

@@ -1,9 +1,8 @@
-// A folder in which others may write too: what they put there is neither followed nor kept in.
+// The modes of an inbox's files, and links in their place.
 import {
   chmodSync,
   chownSync,
   existsSync,
-  lchownSync,
   readFileSync,
   rmSync,
   statSync,
@@ -24,7 +23,7 @@ const unsuitable = (message: string) =>
     message: expect.stringContaining(message),
   })
 
-/** A folder, and a file of somebody else that all may read. */
+/** A folder, and a file elsewhere that every user may read. */
 function folders() {
   const [folder, elsewhere] = [temporaryFolder(), temporaryFolder()]
   const target = join(elsewhere, 'passwd')
@@ -76,31 +75,13 @@ describe.skipIf(process.platform === 'win32')('the files of an inbox', () => {
     await store.close()
   })
 
-  test.runIf(isRoot)('a link of another user to a file of a third is refused', async () => {
-    const { file, target, isUntouched } = folders()
-    symlinkSync(target, file)
-    lchownSync(file, 1234, 1234)
-    await expect(open(file)).rejects.toEqual(unsuitable('is a link of user 1234'))
-    expect(isUntouched()).toBe(true)
+  test.runIf(isRoot)('root gives the lock that it creates to the user of the inbox', async () => {
+    const { folder, file } = folders()
+    await open(file)
+    for (const one of [folder, file]) chownSync(one, 1234, 1234)
+    // As after a restore of the file alone: the application must be able to open it later.
+    rmSync(`${file}-owner`)
+    await open(file)
+    expect(statSync(`${file}-owner`).uid).toBe(1234)
   })
-
-  test.runIf(isRoot)(
-    'root keeps nothing in a file of another user, but for that of its folder',
-    async () => {
-      const { folder, file } = folders()
-      writeFileSync(file, '')
-      chownSync(file, 1234, 1234)
-      await expect(open(file)).rejects.toEqual(unsuitable('belongs to user 1234'))
-      chownSync(folder, 1234, 1234)
-      await open(file)
-      const own = join(folder, 'own.db')
-      await open(own)
-      for (const end of ['', '-owner']) chownSync(`${own}${end}`, 1234, 1234)
-      await open(own)
-      // As after a restore of the file alone: the application must be able to open it later.
-      rmSync(`${own}-owner`)
-      await open(own)
-      expect(statSync(`${own}-owner`).uid).toBe(1234)
-    },
-  )
 })

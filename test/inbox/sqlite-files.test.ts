@@ -1,23 +1,12 @@
-// The files of an inbox on disks that are full, and where somebody has deleted one of them.
+// The files of an inbox on full disks, and after one of them was deleted or replaced.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import {
-  copyFileSync,
-  existsSync,
-  linkSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  utimesSync,
-} from 'node:fs'
+import { copyFileSync, existsSync, linkSync, rmSync, writeFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { isDeepStrictEqual } from 'node:util'
 import { createInbox } from 'idv-webhooks/inbox'
 import { type SqliteDatabase, sqliteStore } from 'idv-webhooks/inbox/sqlite'
-import Libsql from 'libsql'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { OwnLocks } from '../../src/inbox/stores/sqlite/own-locks.ts'
-import { hasSecondLibrary } from '../../src/inbox/stores/sqlite/second-library.ts'
 import { newEntry } from '../../tools/conformance/store-cases.ts'
 import { event, setUp, until } from './admin.ts'
 import { temporaryFile } from './temporary.ts'
@@ -78,6 +67,24 @@ test('what a crash left in the log is written anew before anything comes after i
   await after.close()
 })
 
+test.each([{ driver: undefined }, { driver: (path: string) => new DatabaseSync(path) }])(
+  'a file that lacks a table is named at the start, and let go ($driver)',
+  async ({ driver }) => {
+    const file = temporaryFile()
+    const make = () => setUp({ store: sqliteStore(file, { ...(driver && { driver }) }) }).inbox
+    const inbox = make()
+    await inbox.open()
+    await inbox.close()
+    const db = new DatabaseSync(file)
+    db.exec('drop table idv_contents')
+    db.close()
+    for (let at = 0; at < 2; at++) {
+      const message = expect.stringMatching(/cannot be used \(no such table: idv_contents\)/)
+      await expect(make().open()).rejects.toMatchObject({ code: 'STORE_FAILED', message })
+    }
+  },
+)
+
 const operator = (file: string) => {
   const inbox = createInbox({ store: sqliteStore(file, { mode: 'operator' }) })
   onTestFinished(() => inbox.close())
@@ -86,10 +93,10 @@ const operator = (file: string) => {
 
 /** An application in a process of its own: it keeps an entry every few milliseconds. */
 async function application(file: string) {
-  const source = `${import.meta.dirname}/../../src/inbox`
+  const root = `${import.meta.dirname}/../..`
   const script = `
-    import { sqliteStore } from '${source}/stores/sqlite/sqlite.ts'
-    import { newEntry } from '${source}/../testing/store-cases.ts'
+    import { sqliteStore } from '${root}/src/inbox/stores/sqlite/sqlite.ts'
+    import { newEntry } from '${root}/tools/conformance/store-cases.ts'
     const store = sqliteStore(${JSON.stringify(file)})
     await store.open(() => {})
     let isOver = false
@@ -152,26 +159,35 @@ describe('beside an application whose files were deleted', () => {
     expect(await operator(file).stats()).toMatchObject({ stored: kept })
     expect(integrityOf(file)).toEqual({ integrity_check: 'ok' })
   })
-
-  test('it answers 503 once the index of its log was deleted, and loses nothing', async () => {
-    const file = temporaryFile()
-    const { deliver, inbox } = setUp({ store: sqliteStore(file) })
-    await deliver(event())
-    // The watch has to see it before.
-    await new Promise((resolve) => setTimeout(resolve, 50))
-    rmSync(`${file}-shm`)
-    let kept = 1
-    await until(async () => {
-      const { kind } = await deliver(event())
-      if (kind === 'accepted') kept += 1
-      return kind === 'failed'
-    })
-    await expect(inbox.stats()).rejects.toThrow(/-shm was deleted .* in good order/)
-    await inbox.close()
-    const { inbox: again } = setUp({ store: sqliteStore(file) })
-    expect(await again.stats()).toMatchObject({ stored: kept })
-  })
 })
+
+test.each(['', '-wal', '-shm'])(
+  'the first statement that fails names %s that was deleted or replaced, and ends the writing',
+  async (end) => {
+    const disk = { fails: false }
+    class Failing extends DatabaseSync {
+      override exec(sql: string) {
+        if (sql === 'begin immediate' && disk.fails) throw new Error('disk I/O error')
+        super.exec(sql)
+      }
+    }
+    const file = temporaryFile()
+    // Trust is granted here: the driver is Node's own.
+    const driver = (path: string) => new Failing(path) as unknown as SqliteDatabase
+    const { deliver, inbox } = setUp({ store: sqliteStore(file, { driver }) })
+    expect((await deliver(event())).kind).toBe('accepted')
+    rmSync(`${file}${end}`)
+    if (end === '') writeFileSync(file, '')
+    disk.fails = true
+    const why = `inbox.db${end} was deleted or replaced while it was open`
+    expect(await deliver(event())).toMatchObject({
+      code: 'STORE_UNAVAILABLE',
+      error: { message: expect.stringContaining(why) },
+    })
+    disk.fails = false
+    await expect(inbox.stats()).rejects.toThrow(/nothing more is written until a restart/)
+  },
+)
 
 test('an inbox is not opened under a second name, with a log of its own', async () => {
   const file = temporaryFile()
@@ -198,167 +214,4 @@ test('commands and the application may open and close the inbox at the same time
     expect((await deliver(event())).kind).toBe('accepted')
   }
   expect(await inbox.stats()).toMatchObject({ stored: 6 })
-})
-
-// Elsewhere nothing shows what a process has mapped.
-describe.runIf(process.platform === 'linux')('beside another SQLite library of the process', () => {
-  const told = /another SQLite library of this process has the file .* option driver/
-
-  test('deliveries are 503 while it has the file open, and nothing is lost', async () => {
-    const file = temporaryFile()
-    const { deliver, inbox } = setUp({ store: sqliteStore(file) })
-    await deliver(event())
-    const other = new Libsql(file)
-    other.prepare('select count(*) from idv_entries').get()
-    let kept = 1
-    await until(async () => {
-      const { kind } = await deliver(event())
-      if (kind === 'accepted') kept += 1
-      return kind === 'failed'
-    })
-    await expect(inbox.stats()).rejects.toThrow(told)
-    await inbox.close()
-    other.close()
-    const own = new DatabaseSync(file)
-    onTestFinished(() => own.close())
-    expect(own.prepare('select count(*) as kept from idv_entries').get()).toEqual({ kept })
-    expect(integrityOf(file)).toEqual({ integrity_check: 'ok' })
-  })
-
-  test('an inbox that opens after it says so', async () => {
-    const file = temporaryFile()
-    const { deliver: first, inbox: before } = setUp({ store: sqliteStore(file) })
-    await first(event())
-    await before.close()
-    const other = new Libsql(file)
-    onTestFinished(() => void other.close())
-    other.prepare('select count(*) from idv_entries').get()
-    const { deliver, inbox } = setUp({ store: sqliteStore(file) })
-    expect(await deliver(event())).toMatchObject({ kind: 'failed', code: 'STORE_UNAVAILABLE' })
-    // Lists are read beside the writer, which the next look ends too.
-    await until(() =>
-      inbox.stats().then(
-        () => false,
-        ({ message }) => told.test(message),
-      ),
-    )
-  })
-
-  test('an operator with another driver than the owner in this process is refused', async () => {
-    const file = temporaryFile()
-    const { deliver } = setUp({ store: sqliteStore(file) })
-    await deliver(event())
-    const beside = sqliteStore(file, { mode: 'operator', driver: 'libsql' })
-    const refused = /is open in this process with driver 'node:sqlite'.* 'libsql'/
-    await expect(createInbox({ store: beside }).stats()).rejects.toThrow(refused)
-    expect(await deliver(event())).toMatchObject({ kind: 'accepted' })
-  })
-
-  test('the same library may have it open, in another thread too', async () => {
-    const file = temporaryFile()
-    const { deliver, inbox } = setUp({ store: sqliteStore(file) })
-    await deliver(event())
-    const own = new DatabaseSync(file)
-    onTestFinished(() => own.close())
-    own.prepare('select count(*) from idv_entries').get()
-    expect(await hasSecondLibrary(realpathSync(file))).toBe(false)
-    await inbox.find()
-    expect(await hasSecondLibrary(realpathSync(file))).toBe(false)
-  })
-})
-
-describe.runIf(process.platform === 'linux')('beside code that opens and closes its files', () => {
-  const told = /the lock of .* is gone: something in this process has opened and closed the file/
-
-  test.each([
-    { name: 'the file', end: '' },
-    { name: 'the index of its log', end: '-shm' },
-    { name: 'the lock of its owner', end: '-owner' },
-  ])('deliveries are 503 once $name was read, and no command does harm', async ({ end }) => {
-    const file = temporaryFile()
-    const { deliver, inbox } = setUp({ store: sqliteStore(file) })
-    await deliver(event())
-    readFileSync(`${file}${end}`)
-    let kept = 1
-    await until(async () => {
-      const { kind } = await deliver(event())
-      if (kind === 'accepted') kept += 1
-      return kind === 'failed'
-    })
-    await expect(inbox.stats()).rejects.toThrow(told)
-    await until(() => !existsSync(`${file}-wal`))
-    const command = createInbox({ store: sqliteStore(file, { mode: 'operator' }) })
-    expect(await command.stats()).toMatchObject({ stored: kept })
-    await command.close()
-    await inbox.close()
-    const { inbox: again } = setUp({ store: sqliteStore(file) })
-    expect(await again.stats()).toMatchObject({ stored: kept })
-    expect(integrityOf(file)).toEqual({ integrity_check: 'ok' })
-  })
-
-  test('connections of the library may come and go', async () => {
-    const file = temporaryFile()
-    const { deliver, inbox } = setUp({ store: sqliteStore(file) })
-    await deliver(event())
-    const locks = new OwnLocks(['', '-shm', '-owner'].map((end) => `${realpathSync(file)}${end}`))
-    for (let at = 0; at < 3; at++) {
-      const own = new DatabaseSync(file)
-      own.prepare('select count(*) from idv_entries').get()
-      own.close()
-      await inbox.find()
-      expect(locks.lost()).toBeUndefined()
-    }
-    readFileSync(file)
-    expect(locks.lost()).toMatch(told)
-  })
-
-  test('an operator goes on where the owner in its process closes', async () => {
-    const file = temporaryFile()
-    const { deliver, inbox } = setUp({ store: sqliteStore(file) })
-    await deliver(event())
-    const beside = operator(file)
-    expect(await beside.stats()).toMatchObject({ stored: 1 })
-    await inbox.close()
-    utimesSync(`${file}-shm`, 1, 1)
-    expect(await beside.stats()).toMatchObject({ stored: 1 })
-  })
-
-  test('a process without a free descriptor keeps on, and has lost no lock', async () => {
-    const file = temporaryFile()
-    const source = `${import.meta.dirname}/../../src/inbox`
-    const script = `
-      import { closeSync, openSync, utimesSync } from 'node:fs'
-      import { sqliteStore } from '${source}/stores/sqlite/sqlite.ts'
-      import { newEntry } from '${source}/../testing/store-cases.ts'
-      const file = ${JSON.stringify(file)}
-      const store = sqliteStore(file)
-      await store.open(() => {})
-      await store.insert(newEntry())
-      const taken = []
-      try { for (;;) taken.push(openSync('/dev/null')) } catch (error) { console.log(error.code) }
-      const kept = async () => (await store.insert(newEntry())).kind
-      utimesSync(file + '-shm', 1, 1)
-      console.log(await kept())
-      // Over the next looks.
-      await new Promise((resolve) => setTimeout(resolve, 2_500))
-      console.log(await kept())
-      for (const one of taken) closeSync(one)
-      utimesSync(file + '-shm', 2, 2)
-      console.log(await kept())
-      await store.close()`
-    const child = spawn('sh', [
-      '-c',
-      'ulimit -n 100; exec "$0" "$@"',
-      process.execPath,
-      '--input-type=module-typescript',
-      '-e',
-      script,
-    ])
-    onTestFinished(() => void child.kill('SIGKILL'))
-    const said: string[] = []
-    child.stdout.on('data', (chunk) => said.push(String(chunk)))
-    child.stderr.on('data', (chunk) => said.push(String(chunk)))
-    await once(child, 'close')
-    expect(said.join('').trim().split('\n')).toEqual(['EMFILE', 'stored', 'stored', 'stored'])
-  })
 })

@@ -51,12 +51,12 @@ describeInboxStore('shared memory', { ...handles(), runner: someCases() })
 
 const flaws: readonly (readonly [Flaw, string])[] = [
   ['owner', 'rejects the fence of another owner'],
-  ['lapses', 'holds a lease while its owner lives, and releases it when the owner closes'],
-  ['stays', 'holds a lease while its owner lives, and releases it when the owner closes'],
+  ['lapses', 'holds a lease for as long as its owner lives'],
+  ['stays', 'holds a lease for as long as its owner lives'],
   ['wake', 'wakes every handle when another one stores or reopens an entry'],
   ['clock', 'uses one clock for all handles'],
   ['order', 'keeps the order of each handle in one lane and skips no entry'],
-  ['key', 'stores one of many concurrent entries with the same key through two handles'],
+  ['key', 'stores one of many entries with one key through two handles'],
 ]
 
 test.each(flaws)('the suite notices a shared store with the flaw %s', async (flaw, name) => {

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { type Context, createWorker } from 'idv-webhooks'
 import { type SqliteTransaction, sqliteStore } from 'idv-webhooks/inbox/sqlite'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import type { BatchAnswer, Call } from '../../src/inbox/stores/sqlite/calls.ts'
+import type { BatchAnswer, WriterCall } from '../../src/inbox/stores/sqlite/calls.ts'
 import { WriteQueue } from '../../src/inbox/stores/sqlite/write-queue.ts'
 import { newEntry } from '../../tools/conformance/store-cases.ts'
 import { event, type Parts, setUp, until } from './admin.ts'
@@ -12,11 +12,11 @@ import { temporaryFile } from './temporary.ts'
 
 /** A writer that answers when it is told to. */
 function slowWriter() {
-  const batches: (readonly Call[])[] = []
+  const batches: (readonly WriterCall[])[] = []
   let answered: ((answer: BatchAnswer) => void) | undefined
   return {
     batches,
-    send: (calls: readonly Call[], tell: (answer: BatchAnswer) => void) => {
+    send: (calls: readonly WriterCall[], tell: (answer: BatchAnswer) => void) => {
       batches.push(calls)
       answered = tell
     },
@@ -33,7 +33,7 @@ describe('the queue before the writer', () => {
   test('makes batches of what queued up, of at most 256 calls', async () => {
     const writer = slowWriter()
     const queue = new WriteQueue(writer)
-    const calls = Array.from({ length: 600 }, () => queue.call('stats', { now: 0 }))
+    const calls = Array.from({ length: 600 }, () => queue.call('stats', [0]))
     for (let batch = 0; batch < 4; batch++) writer.answer()
     await Promise.all(calls)
     expect(writer.batches.map(({ length }) => length)).toEqual([1, 256, 256, 87])
@@ -43,7 +43,7 @@ describe('the queue before the writer', () => {
     const writer = slowWriter()
     const queue = new WriteQueue(writer)
     const sizes = [1, 2, 1.5, 1, 1, 9, 1].map((megabytes) => megabytes * 2 ** 20)
-    const calls = sizes.map((bytes) => queue.call('insert', newEntry(), { bytes }))
+    const calls = sizes.map((bytes) => queue.call('insert', [newEntry()], { bytes }))
     for (let batch = 0; batch < sizes.length; batch++) writer.answer()
     await Promise.all(calls)
     expect(writer.batches.map(({ length }) => length)).toEqual([1, 2, 2, 1, 1])
@@ -53,7 +53,7 @@ describe('the queue before the writer', () => {
     const writer = slowWriter()
     // As one on the calling thread does, which carries out what it has.
     const queue = new WriteQueue({ ...writer, waitUntilIdle: writer.answer })
-    const calls = [1, 2].map((now) => queue.call('stats', { now }))
+    const calls = [1, 2].map((now) => queue.call('stats', [now]))
     queue.pause()
     await calls[0]
     expect(writer.batches).toHaveLength(1)
@@ -66,23 +66,17 @@ describe('the queue before the writer', () => {
     const writer = slowWriter()
     const queue = new WriteQueue(writer)
     const over = new AbortController()
-    const sent = queue.call('dismiss', { id: 'sent', now: 0 }, { signal: over.signal })
-    const dropped = queue.call('dismiss', { id: 'dropped', now: 0 }, { signal: over.signal })
-    const other = queue.call(
-      'dismiss',
-      { id: 'other', now: 0 },
-      { signal: new AbortController().signal },
-    )
+    const sent = queue.call('dismiss', ['sent', 0], { signal: over.signal })
+    const dropped = queue.call('dismiss', ['dropped', 0], { signal: over.signal })
+    const still = new AbortController()
+    const other = queue.call('dismiss', ['other', 0], { signal: still.signal })
     over.abort()
     await expect(dropped).rejects.toMatchObject({ code: 'STORE_TIMEOUT' })
     writer.answer()
     await sent
     writer.answer()
     await other
-    expect(writer.batches.flat().map(({ argument }) => argument)).toMatchObject([
-      { id: 'sent' },
-      { id: 'other' },
-    ])
+    expect(writer.batches.flat().map(({ args }) => args[0])).toEqual(['sent', 'other'])
   })
 })
 

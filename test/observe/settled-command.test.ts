@@ -5,7 +5,7 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { type InboxStore, memoryStore } from '../../src/inbox/index.ts'
 import { sqliteStore } from '../../src/inbox/stores/sqlite/sqlite.ts'
 import { NonRetryable } from '../../src/index.ts'
-import { settledWarnings } from '../../src/observe/warn-settled.ts'
+import { settledWarnings } from '../../src/observe/observers.ts'
 import { event, setUp } from '../inbox/admin.ts'
 
 /** The arguments of `--inbox` in what is warned of a dead letter in this store, as a shell reads them. */

@@ -1,5 +1,3 @@
-import { request as httpRequest } from 'node:http'
-import { connect } from 'node:net'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import fc from 'fast-check'
 import { afterEach, describe, expect, test } from 'vitest'
@@ -279,51 +277,6 @@ describe('bad input is answered in the error form', () => {
     expect(body.data).toHaveLength(1)
     const country = await call('POST', `${api}/clients`, { body: { country: '12' } })
     expect(country.body.errors).toMatchObject([{ field: 'country' }])
-  })
-
-  test('bytes that are not HTTP are answered in the error form', async () => {
-    const { sandbox } = await fresh()
-    const { port } = await sandbox.listen()
-    const said = (text: string) =>
-      new Promise<string>((resolve, reject) => {
-        const socket = connect(port, '127.0.0.1', () => socket.write(text))
-        let answer = ''
-        socket.setEncoding('utf8').on('data', (part) => {
-          answer += part
-        })
-        socket.on('close', () => resolve(answer)).on('error', reject)
-      })
-    const huge = `GET / HTTP/1.1\r\nhost: x\r\nx: ${'x'.repeat(100_000)}\r\n\r\n`
-    const odd = 'GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\nexpect: miracles\r\n\r\n'
-    for (const [text, status] of [
-      ['FOO / HTTP/1.1\r\n\r\n', 400],
-      [huge, 431],
-      [odd, 417],
-    ] as const) {
-      const answer = await said(text)
-      expect(answer.slice(9, 12)).toBe(String(status))
-      isErrorForm(
-        status,
-        JSON.parse(answer.slice(answer.indexOf('{'), answer.lastIndexOf('}') + 1)),
-      )
-    }
-  })
-
-  test('a request that no Request can hold is 400', async () => {
-    const { sandbox } = await fresh()
-    const { port } = await sandbox.listen()
-    const status = await new Promise<number | undefined>((resolve, reject) => {
-      httpRequest(
-        { port, host: '127.0.0.1', method: 'TRACE', path: `${api}/clients` },
-        (answer) => {
-          answer.resume()
-          resolve(answer.statusCode)
-        },
-      )
-        .on('error', reject)
-        .end()
-    })
-    expect(status).toBe(400)
   })
 
   test('10,000 random requests are answered in the error form and never with 500', async () => {

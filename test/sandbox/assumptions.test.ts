@@ -162,15 +162,9 @@ const held: Readonly<Record<string, (setting: Setting) => Promise<void>>> = {
     expect(eventsOf(sandbox)).toEqual(['client.created', 'client.updated'])
   },
   async errors({ post }) {
-    for (const [path, body] of [
-      ['/clients', `{"${'a'.repeat(20_000)}":[${'{"__proto__":1},'.repeat(3_000)}0]}`],
-      ['/verifications', `{"requirements":[${'1,'.repeat(3_000)}1]}`],
-    ] as const) {
-      const response = await post(path, body)
-      const { errors } = (await response.json()) as { errors: { field: string }[] }
-      expect([response.status, errors.length]).toEqual([422, 1_000])
-      expect(Math.max(...errors.map(({ field }) => field.length))).toBeLessThan(202)
-    }
+    const response = await post('/verifications', `{"requirements":[${'1,'.repeat(3_000)}1]}`)
+    const { errors } = (await response.json()) as { errors: object[] }
+    expect([response.status, errors.length]).toEqual([422, 1_000])
   },
   async 'rate headers'({ call }) {
     const rate = ({ headers }: { headers: Headers }) =>

@@ -1,6 +1,6 @@
 import type { RequestListener } from 'node:http'
 import { expect, onTestFinished, test } from 'vitest'
-import { listen } from '../../src/testing/listen.ts'
+import { listen } from '../../src/testing/replay.ts'
 import { minimal } from './conformance-rows.ts'
 import { caller, openSandbox } from './open-sandbox.ts'
 

@@ -1,14 +1,23 @@
-import { createHash } from 'node:crypto'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import {
+  chmodSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
-import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
+import { createInterface } from 'node:readline'
 import { afterEach, describe, expect, test } from 'vitest'
-import { createSandbox } from '../../tools/sandbox/create-sandbox.ts'
 import type { SandboxOptions } from '../../tools/sandbox/options.ts'
+import { createSandbox } from '../../tools/sandbox/sandbox.ts'
 import { minimal } from './conformance-rows.ts'
 import { caller, type Json, openSandbox } from './open-sandbox.ts'
+import { answering, secret } from './receiving.ts'
 
 const closing: (() => unknown)[] = []
 afterEach(async () => {
@@ -21,7 +30,7 @@ function folder(): string {
   return path
 }
 
-const file = () => join(folder(), 'sandbox.db')
+const file = () => join(folder(), 'sandbox.json')
 const quiet: SandboxOptions = { fetch: async () => new Response() }
 
 async function fresh(options: SandboxOptions) {
@@ -30,125 +39,61 @@ async function fresh(options: SandboxOptions) {
   return { sandbox, call: caller(sandbox.url, sandbox.fetch) }
 }
 
-/** Does something to a file as another program would. */
-function tamper(path: string, sql: string) {
-  const db = new DatabaseSync(path)
-  db.exec(sql)
-  db.close()
-}
-
-/** What a kill leaves: the files as they are, without the end that a sandbox makes. */
+/** What a kill leaves: the file as it is, without the end that a sandbox makes. */
 function killed(path: string): string {
-  const copy = join(folder(), 'copy.db')
-  for (const end of ['', '-wal']) writeFileSync(copy + end, readFileSync(path + end))
+  const copy = file()
+  writeFileSync(copy, readFileSync(path))
   return copy
 }
 
-const digest = (path: string) => createHash('sha256').update(readFileSync(path)).digest('hex')
+const rejection = { code: 'DATA_FILE_FAILED' }
 
-describe('a database of something else', () => {
-  test.each([
+describe('a file is rejected, and left as it is,', () => {
+  const spoiled = (change: (content: Json) => void) => (text: string) => {
+    const content = JSON.parse(text)
+    change(content)
+    return JSON.stringify(content)
+  }
+
+  test.each<[string, (text: string) => string, RegExp]>([
+    ['that is something else', () => '{"name":"a package"}', /start/],
+    ['that is no JSON', (text) => text.slice(0, -9), /JSON/],
+    ['of another version', spoiled((one) => (one.snapshot.version = 9)), /snapshot\.version/],
     [
-      'with rows of the same form',
-      "CREATE TABLE records(kind, id, json); INSERT INTO records VALUES('x','y','{}')",
+      'with a damaged record',
+      spoiled((one) => (one.snapshot.state.clients[0] = [])),
+      /snapshot\.state\.clients\.0/,
     ],
-    ['with a table of the same name', 'CREATE TABLE records(a); INSERT INTO records VALUES(1)'],
-    ['with users', 'CREATE TABLE users(a); INSERT INTO users VALUES(1)'],
-    ['in write-ahead mode', 'PRAGMA journal_mode = WAL; CREATE TABLE users(a)'],
-    ['with nothing but a number of its own', 'PRAGMA user_version = 1'],
-  ])('%s is refused, and not a byte of it changed', async (_what, sql) => {
+  ])('%s', async (_what, spoil, message) => {
     const data = file()
-    tamper(data, sql)
-    const before = digest(data)
-    await expect(openSandbox({ data })).rejects.toMatchObject({
-      code: 'DATA_FILE_FAILED',
-      message: expect.stringContaining('another application'),
-    })
-    expect(digest(data)).toBe(before)
-    expect(readdirSync(join(data, '..'))).toEqual(['sandbox.db'])
-    // Nothing of ours holds it.
-    tamper(data, 'PRAGMA locking_mode = EXCLUSIVE; CREATE TABLE more(a)')
-  })
-
-  test('an inbox file in use is rejected', async () => {
-    const data = file()
-    const store = sqliteStore(data)
-    await store.open(() => {})
-    closing.push(() => store.close())
-    await expect(openSandbox({ data })).rejects.toMatchObject({ code: 'DATA_FILE_FAILED' })
-  })
-
-  test('an empty file becomes a sandbox’s', async () => {
-    const data = file()
-    writeFileSync(data, '')
-    const { sandbox } = await fresh({ data })
+    const { sandbox, call } = await fresh({ data })
+    await call('POST', '/v2/api/clients', { body: {} })
     await sandbox.close()
-    expect((await fresh({ data })).sandbox.seed).toBe(7)
+    writeFileSync(data, spoil(readFileSync(data, 'utf8')))
+    const before = readFileSync(data, 'utf8')
+    const opening = createSandbox({ data })
+    await expect(opening).rejects.toMatchObject(rejection)
+    await expect(opening).rejects.toThrow(message)
+    await expect(opening).rejects.toThrow(data)
+    expect(readFileSync(data, 'utf8')).toBe(before)
   })
 })
 
-describe('a damaged file', () => {
-  test.each([
-    ['a row that is no record', "UPDATE records SET json = '[]' WHERE kind = 'client'", /client\//],
-    ['a row that is no JSON', "UPDATE records SET json = '{' WHERE kind = 'client'", /client\//],
-    [
-      'a row of another id',
-      "UPDATE records SET id = 'x' WHERE id = (SELECT max(id) FROM records WHERE kind = 'client')",
-      /client\/x.*holds the id/,
-    ],
-    ['no row of its state', "DELETE FROM records WHERE kind = 'state'", /state\/parts.*missing/],
-    [
-      'a start at no time',
-      "UPDATE records SET json = json_set(json, '$.startOptions.now', 'x') WHERE kind = 'state'",
-      /state\/parts/,
-    ],
-    ['no organizations', "DELETE FROM records WHERE kind = 'organizations'", /organizations\/all/],
-    ['a kind that is none', "INSERT INTO records VALUES('other', '1', '{}')", /other\/1/],
-  ])('with %s is refused by the row’s name, and keeps every other', async (_what, sql, message) => {
-    const data = file()
-    const { sandbox, call } = await fresh({ data })
-    for (let at = 0; at < 3; at++) await call('POST', '/v2/api/clients', { body: {} })
-    await sandbox.close()
-    tamper(data, sql)
-    const many = () => {
-      const db = new DatabaseSync(data)
-      const count = db.prepare('SELECT count(*) AS many FROM records').get()?.many
-      db.close()
-      return count
-    }
-    const before = many()
-    const opened = createSandbox({ data })
-    await expect(opened).rejects.toMatchObject({ code: 'DATA_FILE_FAILED' })
-    await expect(opened).rejects.toThrow(message)
-    await expect(opened).rejects.toThrow(data)
-    expect(many()).toBe(before)
-  })
+test('a file that cannot be written is an error at the start, and 503 later on', async () => {
+  await expect(createSandbox({ data: join(folder(), 'none', 'x.json') })).rejects.toMatchObject(
+    rejection,
+  )
+  const path = folder()
+  const { sandbox, call } = await fresh({ data: join(path, 'sandbox.json') })
+  rmSync(path, { recursive: true })
+  expect((await call('POST', '/v2/api/clients', { body: {} })).status).toBe(503)
+  await expect(sandbox.flush()).rejects.toMatchObject(rejection)
+  closing.length = 0
+  await expect(sandbox.close()).rejects.toMatchObject(rejection)
 })
-
-test.each(['a row that is no JSON', 'pages that are none'])(
-  'a damaged file (%s) stays as it is, with its log',
-  async (what) => {
-    const data = file()
-    const { sandbox, call } = await fresh({ data })
-    for (let at = 0; at < 20; at++) await call('POST', '/v2/api/clients', { body: {} })
-    await sandbox.close()
-    const db = new DatabaseSync(data)
-    const isPages = what === 'pages that are none'
-    db.exec(
-      `UPDATE records SET json = ${isPages ? "json || ' '" : "'{'"} WHERE kind = 'organizations'`,
-    )
-    const copy = killed(data)
-    db.close()
-    if (isPages) writeFileSync(copy, readFileSync(copy).fill(7, 4096))
-    expect(statSync(`${copy}-wal`).size).toBeGreaterThan(0)
-    const before = [digest(copy), digest(`${copy}-wal`)]
-    await expect(createSandbox({ data: copy })).rejects.toMatchObject({ code: 'DATA_FILE_FAILED' })
-    expect([digest(copy), digest(`${copy}-wal`)]).toEqual(before)
-  },
-)
 
 describe('after a kill the file still has', () => {
-  test('a killed sandbox keeps its faults, and how often each has struck', async () => {
+  test('the faults, and how often each has struck', async () => {
     const data = file()
     const { call } = await fresh({ data })
     const faults = [{ kind: 'error-500', times: 2 }, { kind: 'duplicate' }]
@@ -158,13 +103,11 @@ describe('after a kill the file still has', () => {
     expect((await call('GET', '/v2/api/clients')).status).toBe(500)
     const two = await fresh({ data: killed(data) })
     expect(two.sandbox.faults.list()).toMatchObject([{ struck: 1 }, { struck: 0 }])
-    expect((await two.call('GET', '/v2/api/clients')).status).toBe(500)
-    expect((await two.call('GET', '/v2/api/clients')).status).toBe(200)
     await call('DELETE', '/_sandbox/faults')
     expect((await fresh({ data: killed(data) })).sandbox.faults.list()).toEqual([])
   })
 
-  test('a killed sandbox keeps its counted requests, rejected ones too', async () => {
+  test('the counted requests, rejected ones too', async () => {
     const data = file()
     const { call } = await fresh({ data, rateLimit: 2 })
     expect((await call('GET', '/v2/api/clients')).status).toBe(200)
@@ -172,77 +115,118 @@ describe('after a kill the file still has', () => {
     const { call: again } = await fresh({ data: killed(data), rateLimit: 2 })
     expect((await again('GET', '/v2/api/clients')).status).toBe(429)
   })
+
+  test('everything that was answered, whenever the process is killed', async () => {
+    const path = folder()
+    const data = join(path, 'sandbox.json')
+    for (let round = 0; round < 3; round++) {
+      const child = spawn(
+        process.execPath,
+        [join(import.meta.dirname, 'killed-sandbox.ts'), data],
+        { stdio: ['ignore', 'pipe', 'inherit'] },
+      )
+      closing.push(() => ended(child))
+      const lines = createInterface({ input: child.stdout })
+      const [url] = await once(lines, 'line')
+      const answered: string[] = []
+      const call = caller(String(url), fetch)
+      const many = Array.from({ length: 8 }, async () => {
+        for (;;) {
+          const { status, body } = await call('POST', '/v2/api/clients', { body: {} })
+          if (status === 201) answered.push(body.id)
+          if (answered.length >= 40 + round * 37) child.kill('SIGKILL')
+        }
+      })
+      await Promise.allSettled(many)
+      await ended(child)
+      const sandbox = await createSandbox({ data: killed(data) })
+      closing.push(() => sandbox.close())
+      const kept = new Set(sandbox.snapshot().state.clients.map(({ resource }) => resource.id))
+      expect(answered.filter((id) => !kept.has(id))).toEqual([])
+      expect(answered.length).toBeGreaterThan(30)
+    }
+  })
 })
 
-test('a data file, its log and its index are readable by their owner only', async () => {
+test('a data file is readable by its owner only, and nothing lies beside it', async () => {
   const before = process.umask(0)
   closing.push(() => process.umask(before))
   const data = file()
-  const existing = file()
-  writeFileSync(existing, '', { mode: 0o644 })
-  for (const path of [data, existing]) {
-    const { call } = await fresh({ data: path })
-    await call('POST', '/v2/api/clients', { body: {} })
-    for (const end of ['', '-wal']) {
-      expect((statSync(`${path}${end}`).mode & 0o777).toString(8), end).toBe('600')
-    }
-  }
+  writeFileSync(data, JSON.stringify(await started()))
+  chmodSync(data, 0o644)
+  const { sandbox, call } = await fresh({ data })
+  await call('POST', '/v2/api/clients', { body: {} })
+  await sandbox.close()
+  expect((statSync(data).mode & 0o777).toString(8)).toBe('600')
+  expect(readdirSync(join(data, '..'))).toEqual(['sandbox.json'])
 })
+
+async function started(): Promise<unknown> {
+  const data = file()
+  await (await fresh({ data })).sandbox.close()
+  return JSON.parse(readFileSync(data, 'utf8'))
+}
 
 describe('opened again', () => {
   const url = 'http://127.0.0.1:9/hooks'
 
-  test('a file that is opened again keeps its options, and refuses others by name', async () => {
+  test('a file has everything, deliveries in the middle of their retries too', async () => {
+    const data = file()
+    const peer = await answering([{ status: 500 }, { status: 500 }])
+    closing.push(peer.close)
+    const options = { data, subscriptions: [{ url: peer.url, secret }] }
+    const one = await openSandbox(options)
+    const call = caller(one.url, one.fetch)
+    const { body } = await call('POST', '/v2/api/verifications', { body: minimal })
+    await one.clock.advance({ seconds: 5 })
+    expect(peer.bodies).toHaveLength(2)
+    const before = one.snapshot()
+    await one.close()
+    const two = await openSandbox(options)
+    closing.push(() => two.close())
+    expect(two.snapshot()).toEqual(before)
+    expect(two.secret).toBe(one.secret)
+    await two.clock.advance({ seconds: 30 })
+    expect(peer.bodies).toHaveLength(3)
+    expect(new Set(peer.bodies).size).toBe(1)
+    const read = await caller(two.url, two.fetch)('GET', `/v2/api/verifications/${body.id}`)
+    expect(read.status).toBe(200)
+  })
+
+  test('a file keeps its options, and rejects others by name', async () => {
     const data = file()
     const first = { data, secret: 'the-first-secret', subscriptions: [{ url }] }
-    const { sandbox } = await fresh(first)
+    const { sandbox } = await fresh({ ...first, seed: 1 })
     const { id } = sandbox.deliveries.subscriptions.list()[0] ?? { id: '' }
     sandbox.deliveries.subscriptions.update(id, { events: ['client.*'], secret: 'changed-later' })
+    await sandbox.clock.advance({ days: 1 })
     await sandbox.close()
     for (const [options, message] of [
       [{ secret: 'the-second-secret' }, /started with another secret: leave secret out and change/],
       [{ subscriptions: [] }, /started with another subscriptions/],
       [{ subscriptions: [{ url, events: ['client.*'] }] }, /started with another subscriptions/],
+      [{ seed: 2 }, /started with another seed/],
+      [{ now: '2027-01-01T00:00:00Z' }, /started with another now/],
     ] as const) {
       const opening = createSandbox({ data, ...options })
       await expect(opening).rejects.toMatchObject({ code: 'OPTION_INVALID' })
       await expect(opening).rejects.toThrow(message)
       await expect(opening).rejects.not.toThrow(/the-(first|second)-secret/)
     }
-    for (const options of [first, { data }]) {
+    for (const options of [
+      { ...first, seed: '1', now: '2026-03-01T11:00:00+01:00' },
+      { data, seed: 1 },
+      { data },
+    ]) {
       const again = await createSandbox(options)
       closing.push(() => again.close())
-      expect(again.secret).toBe('the-first-secret')
+      expect([again.seed, again.secret]).toEqual([1, 'the-first-secret'])
+      expect(again.clock.now().toISOString()).toBe('2026-03-02T10:00:00.000Z')
       expect(again.deliveries.subscriptions.list()).toMatchObject([
         { id, events: ['client.*'], secret: 'changed-later' },
       ])
       await again.close()
     }
-  })
-
-  test('a data file rejects another start time, and goes on with the same or none', async () => {
-    const data = file()
-    const { sandbox } = await fresh({ data, now: '2026-01-01T00:00:00Z' })
-    await sandbox.clock.advance({ days: 1 })
-    await sandbox.close()
-    const later = createSandbox({ data, now: '2027-01-01T00:00:00Z' })
-    await expect(later).rejects.toMatchObject({ code: 'OPTION_INVALID' })
-    await expect(later).rejects.toThrow(
-      /started with another now \(2026-01-01.*leave now out and set the clock/,
-    )
-    for (const now of ['2026-01-01T01:00:00+01:00', undefined]) {
-      const again = await createSandbox({ data, ...(now && { now }) })
-      expect(again.clock.now().toISOString()).toBe('2026-01-02T00:00:00.000Z')
-      await again.close()
-    }
-  })
-
-  test('a data file accepts its seed as text as well as a number', async () => {
-    const data = file()
-    await (await createSandbox({ data, seed: 1 })).close()
-    const again = await createSandbox({ data, seed: '1' })
-    closing.push(() => again.close())
-    expect(again.seed).toBe(1)
   })
 
   test('a reset goes back to the subscriptions of the first start', async () => {
@@ -263,3 +247,9 @@ describe('opened again', () => {
     await sandbox.close()
   })
 })
+
+async function ended(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  child.kill('SIGKILL')
+  await once(child, 'exit')
+}

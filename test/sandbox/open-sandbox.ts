@@ -1,8 +1,8 @@
 // Sandboxes for these tests, and the calls that they make of them.
 
-import { createSandbox } from '../../tools/sandbox/create-sandbox.ts'
 import type { SandboxOptions } from '../../tools/sandbox/options.ts'
 import type { Sandbox } from '../../tools/sandbox/sandbox.ts'
+import { createSandbox } from '../../tools/sandbox/sandbox.ts'
 
 export const start = '2026-03-01T10:00:00.000Z'
 

@@ -2,7 +2,7 @@
 import { createReceiver, type Observation, type ReceiverOptions } from 'idv-webhooks'
 import { toNode } from 'idv-webhooks/node'
 import { recordHandlers } from 'idv-webhooks/testing'
-import { listen } from '../../src/testing/listen.ts'
+import { listen } from '../../src/testing/replay.ts'
 
 export const secret = 'a-secret-of-the-tests'
 

@@ -1,17 +1,10 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { createInterface } from 'node:readline'
-import { DatabaseSync } from 'node:sqlite'
 import { afterEach, describe, expect, test } from 'vitest'
-import { createSandbox } from '../../tools/sandbox/create-sandbox.ts'
 import type { SandboxOptions } from '../../tools/sandbox/options.ts'
 import type { Sandbox } from '../../tools/sandbox/sandbox.ts'
+import { createSandbox } from '../../tools/sandbox/sandbox.ts'
 import { minimal } from './conformance-rows.ts'
-import { caller, type Json, openSandbox, start } from './open-sandbox.ts'
-import { answering, receiving, secret } from './receiving.ts'
+import { caller, type Json, openSandbox } from './open-sandbox.ts'
+import { receiving, secret } from './receiving.ts'
 
 const closing: (() => unknown)[] = []
 afterEach(async () => {
@@ -22,12 +15,6 @@ async function fresh(options: SandboxOptions = {}) {
   const sandbox = await openSandbox(options)
   closing.push(() => sandbox.close())
   return { sandbox, call: caller(sandbox.url, sandbox.fetch) }
-}
-
-function folder(): string {
-  const path = mkdtempSync(join(tmpdir(), 'idv-sandbox-'))
-  closing.push(() => rmSync(path, { recursive: true }))
-  return path
 }
 
 /** A little of everything; gives each answer as text. */
@@ -150,62 +137,6 @@ describe('determinism', () => {
 })
 
 describe('scenarios', () => {
-  test('a recorded scenario does the same again, byte for byte', async () => {
-    const options: SandboxOptions = {
-      subscriptions: [{ url: 'http://127.0.0.1:9/hooks', secret }],
-      fetch: async () => new Response('thanks'),
-    }
-    const { sandbox } = await fresh(options)
-    await story(sandbox)
-    const scenario = JSON.parse(JSON.stringify(sandbox.scenario()))
-    const { fetch } = options
-    const again = await createSandbox({ scenario, ...(fetch && { fetch }) })
-    closing.push(() => again.close())
-    expect(again.deliveries.list()).toEqual(sandbox.deliveries.list())
-    const state = ({ world, engine, random }: Json) => ({ world, engine, random })
-    expect(state(again.snapshot())).toEqual(state(sandbox.snapshot()))
-  })
-
-  test('a scenario recorded with a running clock is frozen at each time', async () => {
-    let time = Date.parse(start)
-    const { sandbox, call } = await fresh({ now: () => new Date(time) })
-    for (let at = 0; at < 5; at++) {
-      time += 90_000 + at
-      await call('POST', '/v2/api/verifications', { body: minimal })
-    }
-    const again = await createSandbox({ scenario: sandbox.scenario() })
-    closing.push(() => again.close())
-    expect(again.snapshot().state.verifications).toEqual(sandbox.snapshot().state.verifications)
-  })
-
-  test('a scenario records rejected calls, and they are rejected again', async () => {
-    const { sandbox, call } = await fresh()
-    const { body } = await call('POST', '/v2/api/verifications', { body: minimal })
-    await expect(sandbox.act(body.id, 'approve')).rejects.toThrow(/cannot approve/)
-    await expect(sandbox.clock.advance({ hours: 1 } as never)).rejects.toThrow(/hours is unknown/)
-    await expect(sandbox.clock.advance({ days: -1 })).rejects.toThrow(/days/)
-    await expect(sandbox.clock.set('tomorrow')).rejects.toThrow(/must be a Date/)
-    await sandbox.act(body.id, 'start')
-    const again = await createSandbox({ scenario: sandbox.scenario() })
-    closing.push(() => again.close())
-    expect(again.snapshot().state).toEqual(sandbox.snapshot().state)
-  })
-
-  test('a recording begins again after a restore or a reset', async () => {
-    const { sandbox, call } = await fresh()
-    await call('POST', '/v2/api/verifications', { body: minimal })
-    const snapshot = sandbox.snapshot()
-    sandbox.reset()
-    expect(sandbox.scenario().actions).toEqual([])
-    sandbox.restore(snapshot)
-    await call('POST', '/v2/api/clients', { body: {} })
-    const { body: scenario } = await call('GET', '/_sandbox/scenario')
-    expect(scenario.actions).toHaveLength(1)
-    const again = await createSandbox({ scenario })
-    closing.push(() => again.close())
-    expect(again.snapshot().state).toEqual(sandbox.snapshot().state)
-  })
-
   test('a scenario written by hand names what it creates, acts on it and moves the clock', async () => {
     const receiver = await receiving()
     closing.push(receiver.close)
@@ -258,95 +189,3 @@ describe('scenarios', () => {
     await expect(createSandbox({ scenario: unmet })).rejects.toThrow(/answered 200, expected 404/)
   })
 })
-
-describe('a data file', () => {
-  test('a data file keeps everything across a restart, deliveries in the middle of their retries too', async () => {
-    const data = join(folder(), 'sandbox.db')
-    const peer = await answering([{ status: 500 }, { status: 500 }])
-    closing.push(peer.close)
-    const options = { data, subscriptions: [{ url: peer.url, secret }] }
-    const one = await openSandbox(options)
-    const call = caller(one.url, one.fetch)
-    const { body } = await call('POST', '/v2/api/verifications', { body: minimal })
-    await one.clock.advance({ seconds: 5 })
-    expect(peer.bodies).toHaveLength(2)
-    const before = one.snapshot()
-    await one.close()
-    const two = await openSandbox(options)
-    closing.push(() => two.close())
-    expect(two.snapshot()).toEqual(before)
-    expect(two.secret).toBe(one.secret)
-    await two.clock.advance({ seconds: 30 })
-    expect(peer.bodies).toHaveLength(3)
-    expect(new Set(peer.bodies).size).toBe(1)
-    const read = await caller(two.url, two.fetch)('GET', `/v2/api/verifications/${body.id}`)
-    expect(read.status).toBe(200)
-  })
-
-  test('a data file goes on with its own seed and rejects another', async () => {
-    const data = join(folder(), 'sandbox.db')
-    await (await createSandbox({ data, seed: 1 })).close()
-    await expect(createSandbox({ data, seed: 2 })).rejects.toThrow(
-      /started with another seed \(1\)/,
-    )
-    const again = await createSandbox({ data })
-    closing.push(() => again.close())
-    expect(again.seed).toBe(1)
-  })
-
-  test('a data file is rejected while another sandbox has it, and when it is something else', async () => {
-    const path = folder()
-    const data = join(path, 'sandbox.db')
-    await fresh({ data })
-    await expect(openSandbox({ data })).rejects.toMatchObject({ code: 'DATA_FILE_FAILED' })
-    const text = join(path, 'notes.txt')
-    writeFileSync(text, 'not a database, but long enough to be looked at'.repeat(100))
-    await expect(openSandbox({ data: text })).rejects.toMatchObject({ code: 'DATA_FILE_FAILED' })
-    const newer = join(path, 'newer.db')
-    const db = new DatabaseSync(newer)
-    db.exec(`PRAGMA application_id = ${0x49445653}; PRAGMA user_version = 9`)
-    db.close()
-    await expect(openSandbox({ data: newer })).rejects.toThrow(/format 9/)
-  })
-
-  test('a data file has everything that was answered, whenever the process is killed', async () => {
-    const path = folder()
-    const data = join(path, 'sandbox.db')
-    for (let round = 0; round < 3; round++) {
-      const child = spawn(
-        process.execPath,
-        [join(import.meta.dirname, 'killed-sandbox.ts'), data],
-        {
-          stdio: ['ignore', 'pipe', 'inherit'],
-        },
-      )
-      closing.push(() => ended(child))
-      const lines = createInterface({ input: child.stdout })
-      const [url] = await once(lines, 'line')
-      const answered: string[] = []
-      const call = caller(String(url), fetch)
-      const many = Array.from({ length: 8 }, async () => {
-        for (;;) {
-          const { status, body } = await call('POST', '/v2/api/clients', { body: {} })
-          if (status === 201) answered.push(body.id)
-          if (answered.length >= 40 + round * 37) child.kill('SIGKILL')
-        }
-      })
-      await Promise.allSettled(many)
-      await ended(child)
-      const copy = join(path, `copy-${round}.db`)
-      for (const end of ['', '-wal']) copyFileSync(data + end, copy + end)
-      const sandbox = await createSandbox({ data: copy })
-      closing.push(() => sandbox.close())
-      const kept = new Set(sandbox.snapshot().state.clients.map(({ resource }) => resource.id))
-      expect(answered.filter((id) => !kept.has(id))).toEqual([])
-      expect(answered.length).toBeGreaterThan(30)
-    }
-  })
-})
-
-async function ended(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return
-  child.kill('SIGKILL')
-  await once(child, 'exit')
-}

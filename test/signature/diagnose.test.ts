@@ -7,8 +7,7 @@ import {
   toReply,
   verify,
 } from 'idv-webhooks'
-import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { inTurn } from '../../src/signature/in-turn.ts'
+import { describe, expect, test, vi } from 'vitest'
 
 const secret = 'diagnose-secret'
 const utf8 = (text: string) => new TextEncoder().encode(text)
@@ -186,55 +185,4 @@ test('an observer that diagnoses every forgery of a flood holds 64 of their bodi
   expect(found.length).toBeGreaterThan(100)
   await vi.waitUntil(() => found.length === 200, { timeout: 10_000 })
   expect(found.filter(Boolean)).toMatchObject([{ cause: 'body-reserialized' }])
-})
-
-test('of many diagnoses that wait one runs at a time, also when the first was dropped', async () => {
-  vi.useFakeTimers()
-  onTestFinished(() => void vi.useRealTimers())
-  let running = 0
-  let most = 0
-  const work = async () => {
-    running += 1
-    most = Math.max(most, running)
-    await new Promise((resolve) => setTimeout(resolve, 300))
-    running -= 1
-  }
-  void inTurn(work)
-  while (running === 0) await vi.advanceTimersByTimeAsync(1)
-  vi.clearAllTimers()
-  running = 0
-  const all = Array.from({ length: 10 }, () => inTurn(work))
-  await vi.advanceTimersByTimeAsync(10_000)
-  await Promise.all(all)
-  expect(most).toBe(1)
-})
-
-test('of diagnoses that take long no more wait either, and dropped ones count for a while', async () => {
-  vi.useFakeTimers()
-  onTestFinished(() => void vi.useRealTimers())
-  await vi.advanceTimersByTimeAsync(100_000)
-  let begun = 0
-  const work = () => {
-    begun += 1
-    return new Promise((resolve) => setTimeout(resolve, 1_500, 'done'))
-  }
-  const results: unknown[] = []
-  const ask = () => void inTurn(work).then((result) => results.push(result))
-  for (let at = 0; at < 64; at++) ask()
-  for (let second = 0; second < 5; second++) {
-    await vi.advanceTimersByTimeAsync(1_100)
-    // Of those that come meanwhile as many wait as have ended.
-    for (let at = 0; at < 20; at++) ask()
-  }
-  await vi.advanceTimersByTimeAsync(0)
-  const refused = results.filter((result) => result === undefined).length
-  expect(64 + 100 - refused - begun).toBeLessThanOrEqual(64)
-  await vi.advanceTimersByTimeAsync(200_000)
-  expect(begun).toBe(164 - refused)
-  for (let at = 0; at < 64; at++) void inTurn(() => new Promise(() => {}))
-  expect(await inTurn(async () => 'later')).toBeUndefined()
-  await vi.advanceTimersByTimeAsync(64_000)
-  const later = inTurn(async () => 'later')
-  await vi.advanceTimersByTimeAsync(70_000)
-  expect(await later).toBe('later')
 })

@@ -43,12 +43,12 @@ test('the latest can be diagnosed, and those before them let go of their bodies'
   expect(kept).toHaveLength(100)
 })
 
-test('of many small ones the last thousand can be diagnosed', async () => {
+test('of many small ones the last hundred can be diagnosed', async () => {
   const early = await indented()
   const kept = []
-  for (let at = 0; at < 1_100; at++) kept.push(await refused(Uint8Array.of(1, 2)))
+  for (let at = 0; at < 110; at++) kept.push(await refused(Uint8Array.of(1, 2)))
   expect(await early.diagnose()).toBeUndefined()
-  expect(kept).toHaveLength(1_100)
+  expect(kept).toHaveLength(110)
 })
 
 test('its diagnosis may be taken off a refusal, and survives a copy', async () => {
@@ -66,7 +66,7 @@ test('a diagnosis that has begun has its body, also where the refusal lets go of
   const others = await sign('another', { secret })
   const diagnosis = early.diagnose()
   const body = Uint8Array.of(1, 2)
-  for (let at = 0; at < 1_100; at++) verify({ body, headers: others }, { secret })
+  for (let at = 0; at < 110; at++) verify({ body, headers: others }, { secret })
   expect(await diagnosis).toMatchObject({ cause: 'body-reserialized' })
   expect(await early.diagnose()).toBeUndefined()
 })

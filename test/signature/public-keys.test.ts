@@ -1,5 +1,11 @@
-import { createPublicKey, generateKeyPairSync, sign as signBytes } from 'node:crypto'
+import {
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  sign as signBytes,
+} from 'node:crypto'
 import { type SchemeDefinition, schemes, sign, verify } from 'idv-webhooks'
+import { privateKey, publicKey } from 'idv-webhooks/keys'
 import { describe, expect, test } from 'vitest'
 
 const utf8 = new TextEncoder()
@@ -21,7 +27,7 @@ const told = async (
   sent: { body: Uint8Array; header: string },
 ) => {
   const headers = { [scheme.header]: sent.header }
-  const result = await verify({ body: sent.body, headers }, { secret, scheme })
+  const result = await verify({ body: sent.body, headers }, { secret: publicKey(secret), scheme })
   return result.ok || result.code
 }
 
@@ -90,9 +96,10 @@ describe('the Ed25519 vector of RFC 8037', () => {
   })
 
   test('is what sign() makes of its private key', async () => {
-    const seed = Buffer.from(rfc8037.d, 'base64url').toString('base64')
-    const whpk = define({ encoding: 'base64url', key: 'whpk' })
-    const headers = await sign(bytes, { secret: `whsk_${seed}`, scheme: whpk })
+    const jwk = { kty: 'OKP', crv: 'Ed25519', x: rfc8037.x, d: rfc8037.d }
+    const key = createPrivateKey({ key: jwk, format: 'jwk' })
+    const pem = key.export({ format: 'pem', type: 'pkcs8' }).toString()
+    const headers = await sign(bytes, { secret: privateKey(pem), scheme })
     expect(headers['x-sig']).toBe(rfc8037.signature)
   })
 })
@@ -209,19 +216,29 @@ test('a forgery costs four checks of a key, not sixteen', async () => {
   expect(await verdict([...wrong(4), given.genuine])).toBe('SIGNATURE_MALFORMED')
 })
 
-test('a private key signs and verifies, a public one cannot sign', async () => {
+test('a private key signs, and the public one verifies', async () => {
   for (const [algorithm, pair] of [
     ['ed25519', generateKeyPairSync('ed25519')],
     ['es256', generateKeyPairSync('ec', { namedCurve: 'P-256' })],
     ['rs256', generateKeyPairSync('rsa', { modulusLength: 2048 })],
   ] as const) {
     const scheme = define({ algorithm, key: 'pem', encoding: 'base64' })
-    const secret = pair.privateKey.export({ format: 'pem', type: 'pkcs8' }).toString()
-    const open = pair.publicKey.export({ format: 'pem', type: 'spki' }).toString()
-    const headers = await sign(body, { secret, scheme })
-    for (const key of [secret, open]) {
-      expect(await verify({ body, headers }, { secret: key, scheme })).toMatchObject({ ok: true })
-    }
+    const own = privateKey(pair.privateKey.export({ format: 'pem', type: 'pkcs8' }).toString())
+    const open = publicKey(pair.publicKey.export({ format: 'pem', type: 'spki' }).toString())
+    const headers = await sign(body, { secret: own, scheme })
+    expect(await verify({ body, headers }, { secret: open, scheme })).toMatchObject({ ok: true })
     await expect(sign(body, { secret: open, scheme })).rejects.toThrow('cannot sign')
+    const result = await verify({ body, headers }, { secret: own, scheme })
+    expect(result).toMatchObject({ code: 'SECRET_UNAVAILABLE' })
   }
+})
+
+test('a text instead of a public key does not start, and says what to do', async () => {
+  const scheme = define({ algorithm: 'es256', key: 'pem' })
+  const verifying = verify({ body, headers: {} }, { secret: 'a text', scheme })
+  await expect(verifying).rejects.toThrow(
+    "publicKey(text), with publicKey from 'idv-webhooks/keys'",
+  )
+  const shared = verify({ body, headers: {} }, { secret: publicKey('a text') })
+  await expect(shared).rejects.toMatchObject({ code: 'SECRET_INVALID' })
 })

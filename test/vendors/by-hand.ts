@@ -1,5 +1,7 @@
 // What each sender puts into its headers, written out with node:crypto alone and nothing of ours.
 import { createHash, createHmac, generateKeyPairSync, sign as signBytes } from 'node:crypto'
+import type { Scheme } from 'idv-webhooks'
+import { type AsymmetricKey, publicKey } from 'idv-webhooks/keys'
 
 export interface Sent {
   readonly body: Buffer
@@ -320,4 +322,9 @@ export const vendorsByHand: Readonly<Record<string, ByHand>> = {
   trulioo: plain('x-trulioo-signature', hex),
   veriff: plain('x-hmac-signature', hex),
   vouched: plain('x-signature', (body) => mac('sha1', text, body).digest('base64')),
+}
+
+/** The secret as a receiver of the scheme takes it. */
+export function secretFor({ algorithm }: Scheme, secret: string): string | AsymmetricKey {
+  return ['ed25519', 'es256', 'rs256'].includes(algorithm) ? publicKey(secret) : secret
 }

@@ -4,7 +4,7 @@ import { createInbox, memoryStore } from 'idv-webhooks/inbox'
 import { createSandbox } from 'idv-webhooks/sandbox'
 import type { Vendor } from 'idv-webhooks/vendors'
 import { expect, onTestFinished, test } from 'vitest'
-import { vendorsByHand } from './by-hand.ts'
+import { secretFor, vendorsByHand } from './by-hand.ts'
 import { everyVendor } from './every-vendor.ts'
 import { applicationHandlers } from './handlers.ts'
 
@@ -18,12 +18,12 @@ const hasPublicKey = ({ scheme }: Vendor) =>
 const rehearsed = all.filter((vendor) => !hasPublicKey(vendor))
 
 /** The application, with the vendor as its one line that differs. */
-function application(vendor: Vendor | undefined, key: string | undefined = secret) {
+function application(vendor: Vendor | undefined, key: string = secret) {
   const inbox = createInbox({ store: memoryStore() })
   onTestFinished(() => inbox.close())
   const authenticity = vendor?.scheme.authenticity ?? 'signature'
   const receiver = createReceiver({
-    secret: authenticity === 'ip' ? undefined : key,
+    secret: authenticity === 'ip' ? undefined : vendor ? secretFor(vendor.scheme, key) : key,
     inbox,
     authenticity,
     ...(vendor && { vendor }),

@@ -3,7 +3,7 @@ import { createInbox, type InboxStore, memoryStore } from 'idv-webhooks/inbox'
 import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
 import { defineVendor, type Vendor, vendors } from 'idv-webhooks/vendors'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { Finality } from '../../src/protocol/finality.ts'
+import { Finality } from '../../src/dispatch/finality.ts'
 import { inDialect } from '../../src/vendors/dialect.ts'
 
 const secret = 'a-secret-of-thirty-two-characters'

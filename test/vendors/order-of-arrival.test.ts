@@ -5,7 +5,7 @@ import { createInbox, type InboxStore, memoryStore } from 'idv-webhooks/inbox'
 import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
 import { vendors } from 'idv-webhooks/vendors'
 import { expect, onTestFinished, test } from 'vitest'
-import { Finality } from '../../src/protocol/finality.ts'
+import { Finality } from '../../src/dispatch/finality.ts'
 import { inDialect } from '../../src/vendors/dialect.ts'
 import { temporaryFile } from '../inbox/temporary.ts'
 

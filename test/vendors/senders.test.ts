@@ -1,7 +1,7 @@
 import { type Scheme, verify } from 'idv-webhooks'
 import { type SenderName, senderDocuments, senders } from 'idv-webhooks/vendors'
 import { expect, test } from 'vitest'
-import { byHand } from './by-hand.ts'
+import { byHand, secretFor } from './by-hand.ts'
 
 const at = Date.UTC(2026, 4, 1, 12)
 const now = () => new Date(at + 2000)
@@ -23,7 +23,12 @@ async function outcome(name: SenderName, change: Change = {}) {
   const headers = { ...given.headers(sent), ...change.headers }
   const result = await verify(
     { body: change.body ?? body, headers, url: sent.url },
-    { secret: change.secret ?? given.secret, scheme, authenticity: scheme.authenticity, now },
+    {
+      secret: secretFor(scheme, change.secret ?? given.secret),
+      scheme,
+      authenticity: scheme.authenticity,
+      now,
+    },
   )
   return result.ok || result.code
 }
@@ -116,7 +121,10 @@ test('a time outside the tolerance is refused, in every format', async () => {
     const given = byHand[name]
     const late = () => new Date(at + 601_000)
     const headers = given?.headers(sent) ?? {}
-    const result = await verify({ body, headers }, { secret: given?.secret, scheme, now: late })
+    const result = await verify(
+      { body, headers },
+      { secret: secretFor(scheme, given?.secret ?? ''), scheme, now: late },
+    )
     expect(result.ok || result.code, name).toBe('TIMESTAMP_OUTSIDE_TOLERANCE')
   }
 })

@@ -2,7 +2,7 @@ import { createReceiver, type Scheme, verify } from 'idv-webhooks'
 import { createInbox, memoryStore } from 'idv-webhooks/inbox'
 import { defineVendor, type Vendor, vendors } from 'idv-webhooks/vendors'
 import { describe, expect, test } from 'vitest'
-import { vendorsByHand } from './by-hand.ts'
+import { secretFor, vendorsByHand } from './by-hand.ts'
 import { everyVendor } from './every-vendor.ts'
 
 const at = Date.UTC(2026, 4, 1, 12)
@@ -25,6 +25,10 @@ const vectorOf = ({ name }: Vendor) => {
   return vector
 }
 
+function secretOf(vendor: Vendor) {
+  return secretFor(vendor.scheme, vectorOf(vendor).secret)
+}
+
 function sentBy(vendor: Vendor) {
   const body = bodyOf(vendor)
   const url = 'https://app.test/webhooks'
@@ -32,9 +36,10 @@ function sentBy(vendor: Vendor) {
 }
 
 async function outcome(vendor: Vendor, change: Change = {}) {
-  const { secret = vectorOf(vendor).secret, ...changed } = change
+  const { secret: text = vectorOf(vendor).secret, ...changed } = change
   const given = { ...sentBy(vendor), ...changed }
-  const result = await verify(given, { secret, scheme: vendor.scheme, now })
+  const { scheme } = vendor
+  const result = await verify(given, { secret: secretFor(scheme, text), scheme, now })
   return result.ok || result.code
 }
 
@@ -48,7 +53,7 @@ test('every vendor has a vector, or is known by its addresses', () => {
 describe.each(signing.map((vendor) => [vendor.name, vendor] as const))('%s', (_, vendor) => {
   test('is handled once where the same bytes come again, if they state a time or an id', async () => {
     const inbox = createInbox({ store: memoryStore() })
-    const { secret } = vectorOf(vendor)
+    const secret = secretOf(vendor)
     const receiver = createReceiver({ vendor, secret, now, inbox, observe: () => {} })
     const decided = vendor.fixtures.find(({ name }) => name === 'verification.approved')
     const body = Buffer.from(JSON.stringify((decided ?? vendor.fixtures[0])?.body))
@@ -64,7 +69,7 @@ describe.each(signing.map((vendor) => [vendor.name, vendor] as const))('%s', (_,
   test('of which no preset says that bytes tell repeats, each delivery is an event', async () => {
     const { dedupe: _, id: __, ...reading } = vendor.reading
     const inbox = createInbox({ store: memoryStore() })
-    const { secret } = vectorOf(vendor)
+    const secret = secretOf(vendor)
     const own = { ...vendor, reading }
     const receiver = createReceiver({ vendor: own, secret, now, inbox, observe: () => {} })
     const sent = sentBy(vendor)
@@ -76,7 +81,7 @@ describe.each(signing.map((vendor) => [vendor.name, vendor] as const))('%s', (_,
 
   test('is accepted as node:crypto signs it, by a receiver too', async () => {
     expect(await outcome(vendor)).toBe(true)
-    const receiver = createReceiver({ vendor, secret: vectorOf(vendor).secret, now })
+    const receiver = createReceiver({ vendor, secret: secretOf(vendor), now })
     receiver.on('*', () => {})
     const handled = await receiver.receive(sentBy(vendor))
     expect(handled).toMatchObject({ kind: 'handled', authenticity: 'signature' })
@@ -101,7 +106,7 @@ describe.each(signing.map((vendor) => [vendor.name, vendor] as const))('%s', (_,
 test('an event that states no time is not told by its bytes, whatever its vendor says of others', async () => {
   const vendor = vendors.veriff()
   const inbox = createInbox({ store: memoryStore() })
-  const { secret } = vectorOf(vendor)
+  const secret = secretOf(vendor)
   const { id: _, ...reading } = vendor.reading
   const own = { ...vendor, reading }
   const receiver = createReceiver({ vendor: own, secret, now, inbox, observe: () => {} })
@@ -114,7 +119,7 @@ test('an event that states no time is not told by its bytes, whatever its vendor
 test('a step of Veriff is known by its attempt, and one of a resubmission is another event', async () => {
   const vendor = vendors.veriff()
   const inbox = createInbox({ store: memoryStore() })
-  const { secret } = vectorOf(vendor)
+  const secret = secretOf(vendor)
   const receiver = createReceiver({ vendor, secret, inbox, observe: () => {} })
   const url = 'https://app.test/webhooks'
   const steps = vendor.fixtures.filter(({ body }) => body.attemptId !== undefined)
@@ -143,7 +148,7 @@ test.each(timed.map((vendor) => [vendor.name, vendor] as const))(
       : withIat(value, at / 1000 + 1)
     expect(later).not.toBe(value)
     expect(await outcome(vendor, { headers: { [header]: later } })).toBe('SIGNATURE_MISMATCH')
-    const late = { now: () => new Date(at + 302_000), secret: vectorOf(vendor).secret }
+    const late = { now: () => new Date(at + 302_000), secret: secretOf(vendor) }
     const result = await verify(sentBy(vendor), { ...late, scheme: vendor.scheme })
     expect(result.ok || result.code).toBe('TIMESTAMP_OUTSIDE_TOLERANCE')
   },

@@ -1,7 +1,6 @@
 // The bodies that a recorder holds. A stranger may begin any number and end none: the bytes of all
 // together are bounded, and each has a deadline.
 import type { IncomingMessage } from 'node:http'
-import { bodyDeadline } from '../../src/foundation/body-deadline.ts'
 import { Chunks } from '../../src/foundation/chunks.ts'
 
 /** Why a body is not read. */
@@ -72,9 +71,9 @@ export class HeldBodies {
     const { bodyTimeout } = this.#bounds
     const chunks = new Chunks()
     const { promise, resolve, reject } = Promise.withResolvers<Uint8Array | BodyRefusal>()
-    const giveUp = bodyDeadline(bodyTimeout, () =>
-      resolve({ status: 408, reason: `its body did not arrive within ${bodyTimeout / 1000} s` }),
-    )
+    const timer = setTimeout(() => {
+      resolve({ status: 408, reason: `its body did not arrive within ${bodyTimeout / 1000} s` })
+    }, bodyTimeout)
     const add = (chunk: Buffer) => {
       const refusal = count(chunk.length)
       if (refusal) resolve(refusal)
@@ -86,7 +85,7 @@ export class HeldBodies {
     try {
       return await promise
     } finally {
-      giveUp()
+      clearTimeout(timer)
       request.off('data', add)
     }
   }

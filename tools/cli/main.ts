@@ -48,7 +48,7 @@ export type RunInput = Pick<
   'env' | 'cwd' | 'stdin' | 'stdout' | 'stderr' | 'signal' | 'ending'
 > & { readonly args: readonly string[] }
 
-/** Runs a command line to its exit code; touches nothing of the process. */
+/** Runs a command line to its exit code; touches nothing of the process. @public */
 export async function runIn(input: RunInput): Promise<ExitCode> {
   const { args, signal, ending } = input
   const early = readEarly(args)

@@ -2,7 +2,7 @@
 import { defined } from '../../src/foundation/defined.ts'
 import { isWebhookError, type Scheme, schemes, verify } from '../../src/index.ts'
 import type { NamedCapture } from './capture-files.ts'
-import type { NamedSecret } from './secrets.ts'
+import { type NamedSecret, secretsFor } from './secrets.ts'
 
 /** A capture on which schemes are tried. */
 export interface CaptureTrial {
@@ -21,10 +21,11 @@ export async function provesBy(
   const { authenticity } = scheme
   const timeless =
     scheme.tolerance === 'none' ? scheme : schemes.define({ ...scheme, tolerance: anyTime })
-  for (const one of urlsOf(url ?? delivery.url)) {
-    for (const secret of secrets) {
+  for (const address of urlsOf(url ?? delivery.url)) {
+    for (const one of secrets) {
       try {
-        const given = { ...delivery, ...defined({ url: one }) }
+        const secret = secretsFor(scheme, [one])
+        const given = { ...delivery, ...defined({ url: address }) }
         if ((await verify(given, { secret, scheme: timeless, authenticity })).ok) return true
       } catch (error) {
         // The secret does not fit the key of this scheme.

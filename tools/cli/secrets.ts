@@ -5,13 +5,26 @@ import { resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { parseEnv } from 'node:util'
 import { Option } from 'commander'
-import type { Secret } from '../../src/index.ts'
+import type { Scheme, Secret } from '../../src/index.ts'
+import { privateKey, publicKey } from '../../src/signature/keys.ts'
 import { CliError } from './exit-code.ts'
 import { holdsPassword } from './output.ts'
 import type { Session } from './session.ts'
 
 /** A secret with an id to refer to it. */
-export type NamedSecret = Secret & { readonly id: string }
+export type NamedSecret = Secret & { readonly id: string; readonly value: string | Uint8Array }
+
+/** The secrets as a scheme takes them: for a scheme with public keys their text is a key. */
+export function secretsFor(
+  { algorithm }: Scheme,
+  secrets: readonly NamedSecret[],
+): readonly Secret[] {
+  if (!['ed25519', 'es256', 'rs256'].includes(algorithm)) return secrets
+  return secrets.map(({ value, ...secret }) => {
+    const isPrivate = typeof value === 'string' && value.includes('PRIVATE KEY')
+    return { ...secret, value: isPrivate ? privateKey(value) : publicKey(value) }
+  })
+}
 
 /** The options of commands that need a secret. */
 export interface SecretOptions {

@@ -1,14 +1,17 @@
 // The conformance suite of stores: pass it a store and it checks every promise of the port.
 import { invalid } from '../../src/foundation/check.ts'
 import type { InboxStore } from '../../src/inbox/store.ts'
-import { aligningCases } from './store-align-cases.ts'
-import { assigningCases } from './store-assign-cases.ts'
-import { keepingCases, type StoreCase } from './store-cases.ts'
-import { adminCases, settlingCases } from './store-end-cases.ts'
-import { erasingCases } from './store-erasing-cases.ts'
-import { laneCases } from './store-lane-cases.ts'
-import { reopeningCases } from './store-reopen-cases.ts'
-import { sharedCases } from './store-shared-cases.ts'
+import { erasingCases, erasingOrderCases } from './erasing.ts'
+import { keepingCases, keepingRestartCases, keepingTxCases } from './keeping.ts'
+import {
+  assigningCases,
+  assigningOrderCases,
+  lanesCases,
+  lanesFairnessCases,
+  lanesOrderCases,
+} from './lanes.ts'
+import { sharedCases } from './processes.ts'
+import type { StoreCases, StoreCheck } from './store-cases.ts'
 
 /** The two functions of a test runner that the suite needs. */
 export interface TestRunner {
@@ -28,6 +31,18 @@ export interface StoreUnderTest {
   readonly runner?: TestRunner
 }
 
+/** The capability that a store needs for cases to apply to it. */
+type Need = 'every' | 'order' | 'fairness' | 'restart' | 'tx' | 'shared'
+
+const cases: Readonly<Record<Need, StoreCases>> = {
+  every: { ...keepingCases, ...lanesCases, ...erasingCases, ...assigningCases },
+  restart: { ...keepingRestartCases },
+  tx: { ...keepingTxCases },
+  order: { ...lanesOrderCases, ...erasingOrderCases, ...assigningOrderCases },
+  fairness: { ...lanesFairnessCases },
+  shared: { ...sharedCases },
+}
+
 /**
  * Describes a store by the promises of the port, as tests.
  *
@@ -36,25 +51,18 @@ export interface StoreUnderTest {
  */
 export function describeInboxStore(name: string, under: StoreUnderTest): void {
   const { describe, test } = under.runner ?? globalRunner()
-  const all = [
-    keepingCases,
-    laneCases,
-    settlingCases,
-    adminCases,
-    reopeningCases,
-    aligningCases,
-    assigningCases,
-    erasingCases,
-    sharedCases,
-  ].flat()
   describe(`the ${name} store`, () => {
-    for (const one of all) test(one.name, () => run(one, under))
+    for (const [need, ofNeed] of Object.entries(cases)) {
+      for (const [promise, check] of Object.entries(ofNeed)) {
+        test(promise, () => run(check, need as Need, under))
+      }
+    }
   })
 }
 
-async function run(one: StoreCase, under: StoreUnderTest): Promise<void> {
+async function run(check: StoreCheck, need: Need, under: StoreUnderTest): Promise<void> {
   let store = await under.create()
-  if (!applies(one, store, under)) return
+  if (!applies(need, store, under)) return
   await store.open(() => {})
   const again = async () => {
     await store.close()
@@ -71,18 +79,18 @@ async function run(one: StoreCase, under: StoreUnderTest): Promise<void> {
     return other
   }
   try {
-    await one.run(store, { again, beside })
+    await check(store, { again, beside })
   } finally {
     for (const one of [...others, store]) await one.close()
   }
 }
 
-function applies({ needs }: StoreCase, { capabilities }: InboxStore, under: StoreUnderTest) {
-  if (needs === 'order') return capabilities.order === 'entity'
-  if (needs === 'tx') return capabilities.tx
-  if (needs === 'shared') return capabilities.shared
-  if (needs === 'fairness') return capabilities.fairness === 'tenants'
-  return needs !== 'restart' || (capabilities.survives !== 'nothing' && under.reopen !== undefined)
+function applies(need: Need, { capabilities }: InboxStore, under: StoreUnderTest): boolean {
+  if (need === 'order') return capabilities.order === 'entity'
+  if (need === 'tx') return capabilities.tx
+  if (need === 'shared') return capabilities.shared
+  if (need === 'fairness') return capabilities.fairness === 'tenants'
+  return need !== 'restart' || (capabilities.survives !== 'nothing' && under.reopen !== undefined)
 }
 
 function globalRunner(): TestRunner {

@@ -1,16 +1,11 @@
-// Cases for every store, for any test runner: keeping, claiming, settling.
+// The cases of the conformance suite, for any test runner, and what they have in common.
 import { defined } from '../../src/foundation/defined.ts'
 import type { InboxStore } from '../../src/inbox/store.ts'
 import type { Claimed, Lapsed, Lease, NewEntry, Settlement } from '../../src/inbox/work-store.ts'
-import { same } from '../../src/testing/same.ts'
 
-/** One promise of the port, and the check that it is kept. */
-export interface StoreCase {
-  readonly name: string
-  run(store: InboxStore, handles: StoreHandles): Promise<void>
-  /** For stores of this capability alone. */
-  readonly needs?: 'order' | 'restart' | 'tx' | 'shared' | 'fairness'
-}
+/** Checks by the words of the promises that they prove. */
+export type StoreCases = Readonly<Record<string, StoreCheck>>
+export type StoreCheck = (store: InboxStore, handles: StoreHandles) => Promise<void>
 
 /** Other handles on the data of the store under test. */
 export interface StoreHandles {
@@ -20,7 +15,12 @@ export interface StoreHandles {
   beside(wake?: () => void): Promise<InboxStore>
 }
 
-const start = Date.UTC(2026, 0, 1)
+export const start = Date.UTC(2026, 0, 1)
+export const day = 24 * 60 * 60 * 1000
+export const failures = [{ handler: 'h', code: 'HANDLER_FAILED', error: 'Error' }]
+export const failed = { reason: 'HANDLER_FAILED', failures } as const
+export const none = { stored: 0, leased: 0, retry: 0, done: 0, dead: 0, skipped: 0 }
+
 let made = 0
 
 /** A fresh entry; each has its own id, key, lane and bytes unless overridden. */
@@ -81,133 +81,50 @@ export function settle(store: InboxStore, claimed: Claimed, ending: Ending): Pro
   return store.settle({ at: start, handled: [], ...ending, lease } as Settlement)
 }
 
-export const keepingCases: readonly StoreCase[] = [
-  {
-    name: 'returns exactly the bytes that were stored',
-    run: async (store) => {
-      const entry = newEntry({ occurredAt: start - 5, storedAt: start })
-      same(await store.insert(entry), { kind: 'stored', id: entry.id })
-      const claimed = await claimOne(store)
-      const { id, name, source, occurredAt, storedAt, metadata, body } = entry
-      const given = { id, name, source, occurredAt, storedAt, metadata, body }
-      const { owner, seq } = claimed
-      same(claimed, { ...given, fence: 1, owner, attempt: 1, seq, handled: [], gap: false })
-    },
-  },
-  {
-    name: 'gives copies of the bytes: a handler that writes into them changes no entry',
-    run: async (store) => {
-      const entry = newEntry()
-      const { metadata, body } = structuredClone({ metadata: entry.metadata, body: entry.body })
-      await store.insert(entry)
-      const claimed = await claimOne(store)
-      claimed.metadata?.fill(0)
-      claimed.body?.fill(0)
-      const find = async () => (await store.find({ limit: 1, withBody: true }))[0]
-      for (const when of ['after a claim', 'after a search']) {
-        const found = await find()
-        same({ metadata: found?.metadata, body: found?.body }, { metadata, body }, when)
-        found?.metadata?.fill(0)
-        found?.body?.fill(0)
-      }
-    },
-  },
-  {
-    name: 'stores bytes without a key or a name',
-    run: async (store) => {
-      const { key: _, name: __, receivedName: ___, ...bare } = newEntry()
-      same((await store.insert(bare)).kind, 'stored')
-      same((await store.insert({ ...bare, id: `${bare.id}-2`, lane: 'other' })).kind, 'stored')
-      same((await claim(store)).length, 2)
-    },
-  },
-  {
-    name: 'detects a duplicate by its key, whatever the state of the first',
-    run: async (store) => {
-      const entry = newEntry()
-      const again = () =>
-        store.insert({ ...newEntry(), key: entry.key ?? '', digest: entry.digest })
-      const duplicate = { kind: 'duplicate', id: entry.id }
-      await store.insert(entry)
-      same(await again(), duplicate, 'while stored')
-      const claimed = await claimOne(store)
-      same(await again(), duplicate, 'while leased')
-      await settle(store, claimed, { to: 'done' })
-      same(await again(), duplicate, 'when done')
-      await store.forget(entry.lane, start)
-      same(await again(), duplicate, 'when erased')
-      same(await claim(store), [])
-      same((await store.stats(start)).counts.done, 1)
-    },
-  },
-  {
-    name: 'stores one of many concurrent entries with the same key',
-    run: async (store) => {
-      const { key, digest } = newEntry()
-      const copies = Array.from({ length: 64 }, () => newEntry({ key: key ?? '', digest }))
-      const kinds = await Promise.all(copies.map((copy) => store.insert(copy)))
-      same(kinds.filter(({ kind }) => kind === 'stored').length, 1)
-      same(new Set(kinds.map(({ id }) => id)).size, 1)
-    },
-  },
-  {
-    name: 'keeps other bytes under a known key as evidence, once, and never claims them',
-    run: async (store) => {
-      const entry = newEntry()
-      const other = newEntry({ key: entry.key ?? '' })
-      await store.insert(entry)
-      same(await store.insert(other), { kind: 'conflict', id: entry.id })
-      same(
-        await store.insert(newEntry({ key: entry.key ?? '', digest: other.digest })),
-        { kind: 'conflict', id: entry.id },
-        'the same other bytes again',
-      )
-      same(
-        (await claim(store)).map(({ id }) => id),
-        [entry.id],
-      )
-      const evidence = await store.find({ states: ['skipped'], limit: 10, withBody: true })
-      same(
-        evidence.map(({ id, reason, conflictOf, body }) => ({ id, reason, conflictOf, body })),
-        [{ id: other.id, reason: 'CONFLICT', conflictOf: entry.id, body: other.body }],
-      )
-    },
-  },
-  {
-    name: 'keeps the evidence of at most eight conflicts with one key',
-    run: async (store) => {
-      const entry = newEntry()
-      await store.insert(entry)
-      for (let at = 0; at < 12; at++) {
-        const kept = await store.insert(newEntry({ key: entry.key ?? '' }))
-        same(kept, { kind: 'conflict', id: entry.id })
-      }
-      same((await store.find({ states: ['skipped'], limit: 20 })).length, 8)
-    },
-  },
-  {
-    name: 'detects the same occurrence under another name, and only under another',
-    run: async (store) => {
-      const aliases = (name: string) => [{ key: 'occurrence', name }]
-      const first = newEntry({ aliases: aliases('old') })
-      const second = newEntry({ aliases: aliases('new') })
-      await store.insert(first)
-      same(await store.insert(second), { kind: 'duplicate', id: first.id })
-      same(
-        await store.insert({ ...second, id: `${second.id}-again` }),
-        { kind: 'duplicate', id: first.id },
-        'the second one again',
-      )
-      same((await store.insert(newEntry({ aliases: aliases('old') }))).kind, 'stored')
-    },
-  },
-  {
-    name: 'keeps the values that are set beside the entries',
-    run: async (store) => {
-      same(await store.recall('salt', Uint8Array.of(1)), Uint8Array.of(1))
-      same(await store.recall('salt', Uint8Array.of(2)), Uint8Array.of(1))
-      await store.remember('salt', Uint8Array.of(3))
-      same(await store.recall('salt', Uint8Array.of(4)), Uint8Array.of(3))
-    },
-  },
-]
+/** Settles the attempt that is claimed next. */
+export async function settleNext(store: InboxStore, ending: Ending): Promise<boolean> {
+  return settle(store, await claimOne(store), ending)
+}
+
+/** Stores an entry for each of the given ones, filled up as `newEntry` does it. */
+export async function kept<const Given extends readonly Partial<NewEntry>[]>(
+  store: InboxStore,
+  ...given: Given
+): Promise<{ readonly [At in keyof Given]: NewEntry }> {
+  const entries = given.map((one) => newEntry(one))
+  for (const entry of entries) await store.insert(entry)
+  // One for each of the given ones.
+  return entries as { readonly [At in keyof Given]: NewEntry }
+}
+
+/** Stores an entry, claims it and settles it as done. */
+export async function done(store: InboxStore, given: Partial<NewEntry>): Promise<NewEntry> {
+  const [entry] = await kept(store, given)
+  await settleNext(store, { to: 'done' })
+  return entry
+}
+
+export function idsOf(entries: readonly { readonly id: string }[]): string[] {
+  return entries.map(({ id }) => id)
+}
+
+/**
+ * Compares deeply, under any test runner; a missing and an undefined field are the same.
+ *
+ * @throws Error that shows both when they differ
+ */
+export function same(actual: unknown, expected: unknown, when = ''): void {
+  const [is, should] = [JSON.stringify(plain(actual)), JSON.stringify(plain(expected))]
+  if (is === should) return
+  throw new Error(`${when && `${when}: `}expected ${should}, got ${is}`)
+}
+
+/** Bytes as a text, whatever class of them a library gives; fields in the order of their names. */
+function plain(value: unknown): unknown {
+  if (value instanceof Uint8Array) return `bytes ${Array.from(value).join(' ')}`
+  if (Array.isArray(value)) return value.map(plain)
+  if (typeof value !== 'object' || value === null) return value
+  const fields = Object.entries(value).filter(([, field]) => field !== undefined)
+  const sorted = fields.sort(([one], [two]) => (one < two ? -1 : 1))
+  return Object.fromEntries(sorted.map(([name, field]) => [name, plain(field)]))
+}

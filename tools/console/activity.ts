@@ -1,7 +1,7 @@
 // The record of what was done in the console: who asked for a person's data, and who ran, dismissed
 // or erased what. The latest first.
 import { warnIfItThrows } from '../../src/foundation/warn.ts'
-import { ConsoleRefusal } from './refusal.ts'
+import { ConsoleRefusal } from './access.ts'
 
 /** One thing that somebody did. */
 export interface Activity {

@@ -1,6 +1,6 @@
-// The console of an inbox, to be mounted in the user's own app. It decides who may ask; what the
-// pages read and do lies in inbox-routes.ts.
-
+// The console of an inbox, to be mounted in the user's own app. It decides who may ask;
+// inbox-routes.ts has what the pages read and do.
+import { type Context, Hono } from 'hono'
 import { isWebhookError } from '../../src/errors.ts'
 import { readStream } from '../../src/foundation/bytes.ts'
 import {
@@ -11,15 +11,19 @@ import {
 } from '../../src/foundation/check.ts'
 import { steadyClock, systemClock } from '../../src/foundation/clock.ts'
 import type { Inbox } from '../../src/inbox/inbox.ts'
+import {
+  admitByKey,
+  ConsoleRefusal,
+  hasToken,
+  refuseForeign,
+  refuseRemote,
+  tokenOf,
+} from './access.ts'
 import { createActivityLog, type TellActivity } from './activity.ts'
-import { type InboxRoute, inboxRoutes } from './inbox-routes.ts'
+import { type ConsoleEnv, inboxRoutes } from './inbox-routes.ts'
 import { createInboxStream } from './inbox-stream.ts'
-import { admitByKey } from './key.ts'
-import { type NodeListener, toNodeListener } from './node-listener.ts'
-import { hostOf, isForeign, isLoopback, isPassedOn } from './own-site.ts'
+import type { Mounted, NodeListener } from './node-listener.ts'
 import { assetResponse, pageResponse, refusalResponse, safeHeaders } from './page.ts'
-import { ConsoleRefusal } from './refusal.ts'
-import { bringsToken, tokenCookie, tokenOf } from './token.ts'
 
 /** Options of `inboxConsole`. */
 export interface InboxConsoleOptions {
@@ -62,50 +66,82 @@ export interface InboxConsole {
  */
 export function inboxConsole(inbox: Inbox, options: InboxConsoleOptions): InboxConsole {
   checkOptions(inbox, options)
-  const { readOnly = false, title = 'Inbox', interval = 1000, onActivity } = options
-  const activity = createActivityLog(systemClock, onActivity)
-  const routes = inboxRoutes({ inbox, activity, now: systemClock })
-  const stream = createInboxStream(inbox, interval)
-  const ownBase = trimmed(options.basePath ?? '')
-
+  const app = createApp(inbox, options)
+  const ownBase = (options.basePath ?? '').replace(/\/+$/, '')
+  const fetch = async (request: Request) =>
+    app.fetch(request, { base: ownBase, isServing: () => true })
+  const handle = async (request: Request, { mount, isServing }: Mounted) =>
+    app.fetch(request, { base: mount || ownBase, hasAddress: true, isServing })
   const loopbackOnly = options.authorize === 'loopback'
+  let listener: Promise<NodeListener> | undefined
+  const node: NodeListener = async (request, response) => {
+    listener ??= import('./node-listener.ts').then(({ toNodeListener }) =>
+      toNodeListener(handle, { loopbackOnly }),
+    )
+    return (await listener)(request, response)
+  }
+  return { fetch, node }
+}
 
-  const answer = async (request: Request, mount: string | undefined): Promise<Response> => {
-    const by = await admitted(request, options)
-    const { pathname, searchParams: query } = new URL(request.url)
-    const base = mount || ownBase
-    const path = pathname.startsWith(base) ? pathname.slice(base.length) : pathname
-    const isPage = request.method === 'GET' && /^\/?$/.test(path)
-    if (loopbackOnly && mount === undefined) {
-      const opened = admitByKey(request, { base, isPage, now: steadyClock().getTime() })
-      if (opened) return opened
-    }
-    if (isPage) return document(request, { door: 'inbox', title, base, readOnly })
-    // Nobody reads the answer there, but its cost and its time would tell.
-    if (path.startsWith('/api/')) refuseForeign(request)
-    const asset = request.method === 'GET' ? await assetResponse(path.slice(1)) : undefined
-    if (asset) return asset
-    if (path === '/api/events' && request.method === 'GET') return stream.open(request.signal)
-    const { route, params } = routeOf(routes, request.method, path)
-    if (request.method !== 'GET') refuseForged(request)
-    if (route.changes && readOnly) {
-      throw new ConsoleRefusal(
-        403,
-        'READ_ONLY',
-        'This console shows everything and changes nothing',
-      )
-    }
-    const body = request.method === 'GET' ? {} : await bodyOf(request)
-    return Response.json(await route.answer({ params, query, body, by }))
-  }
-  const handle = async (request: Request, mount?: string): Promise<Response> => {
-    const response = await answer(request, mount).catch((error) => refused(error, request))
-    for (const [name, value] of Object.entries(safeHeaders)) response.headers.set(name, value)
-    // What a cache on the way keeps would be shown to others.
-    if (!response.headers.has('cache-control')) response.headers.set('cache-control', 'no-store')
+type ConsoleContext = Context<ConsoleEnv>
+
+function createApp(inbox: Inbox, options: InboxConsoleOptions): Hono<ConsoleEnv> {
+  const { readOnly = false, title = 'Inbox', interval = 1000, onActivity } = options
+  const stream = createInboxStream(inbox, interval)
+  const app = new Hono<ConsoleEnv>({ getPath: pathIn })
+  app.use(async (context, next) => {
+    await next()
+    const { headers } = context.res
+    for (const [name, value] of Object.entries(safeHeaders)) headers.set(name, value)
+    // A cache on the way would show its copy to others.
+    if (!headers.has('cache-control')) headers.set('cache-control', 'no-store')
+  })
+  app.use(async (context, next) => {
+    if (!['GET', 'POST'].includes(context.req.method)) throw notFound()
+    context.set('by', await admitted(context.req.raw, options))
+    return (options.authorize === 'loopback' && keyResponse(context)) || next()
+  })
+  app.get('/', ({ req, env: { base } }) => {
+    const { token, cookie } = tokenOf(req.raw)
+    const response = pageResponse({ door: 'inbox', title, base, readOnly }, token)
+    if (cookie !== undefined) response.headers.append('set-cookie', cookie)
     return response
-  }
-  return { fetch: (request) => handle(request), node: toNodeListener(handle, { loopbackOnly }) }
+  })
+  app.get('/:file{console\\.(?:js|css)}', ({ req }) => assetResponse(req.param('file')))
+  app.use('/api/*', async ({ req }, next) => {
+    refuseForeign(req.raw)
+    await next()
+  })
+  app.get('/api/events', (context) => stream(context, context.env.isServing))
+  app.post('/api/*', async (context, next) => {
+    const { raw } = context.req
+    if (!hasToken(raw)) {
+      throw new ConsoleRefusal(403, 'TOKEN_MISSING', 'This page is out of date: reload it')
+    }
+    context.set('body', await bodyOf(raw))
+    await next()
+  })
+  const activity = createActivityLog(systemClock, onActivity)
+  app.route('/api', inboxRoutes({ inbox, activity, now: systemClock, readOnly }))
+  app.notFound(() => {
+    throw notFound()
+  })
+  app.onError((error, { req }) => rejection(error, req.raw))
+  return app
+}
+
+/** The path below the mount, which some frameworks have removed already. */
+function pathIn(request: Request, options?: { readonly env?: ConsoleEnv['Bindings'] }): string {
+  const { pathname } = new URL(request.url)
+  const base = options?.env?.base ?? ''
+  return (pathname.startsWith(base) ? pathname.slice(base.length) : pathname) || '/'
+}
+
+function keyResponse({ req, env }: ConsoleContext): Response | undefined {
+  const { base, hasAddress } = env
+  if (hasAddress) return undefined
+  const isPage = req.method === 'GET' && req.path === '/'
+  return admitByKey(req.raw, { base, isPage, now: steadyClock().getTime() })
 }
 
 const names = ['authorize', 'basePath', 'readOnly', 'title', 'onActivity', 'interval']
@@ -146,14 +182,7 @@ async function admitted(
   { authorize }: InboxConsoleOptions,
 ): Promise<string | undefined> {
   if (authorize === 'loopback') {
-    if (!isLoopback(hostOf(request))) {
-      const message = 'The Host header does not name this machine: open the console at localhost'
-      throw new ConsoleRefusal(403, 'HOST_REFUSED', message)
-    }
-    if (isPassedOn(request)) {
-      const message = 'A proxy or tunnel passed this request on: open the console at localhost'
-      throw new ConsoleRefusal(403, 'FORBIDDEN', message)
-    }
+    refuseRemote(request)
     return undefined
   }
   const verdict = await verdictOf(authorize, request)
@@ -173,50 +202,13 @@ async function verdictOf(authorize: (request: Request) => unknown, request: Requ
   }
 }
 
-/** A page of another site may ask for nothing; who types an address may. */
-function refuseForeign(request: Request): void {
-  const isTyped = request.method === 'GET' && request.headers.get('sec-fetch-site') === 'none'
-  if (isTyped || !isForeign(request)) return
-  throw new ConsoleRefusal(403, 'ORIGIN_REFUSED', 'The request comes from another site')
-}
-
-/** A change must come from a page of this console, with its token. */
-function refuseForged(request: Request): void {
-  if (bringsToken(request)) return
-  throw new ConsoleRefusal(403, 'TOKEN_MISSING', 'This page is out of date: reload it')
-}
-
-function document(request: Request, config: Parameters<typeof pageResponse>[0]): Response {
-  const { token, fresh } = tokenOf(request)
-  const response = pageResponse(config, token)
-  if (fresh) response.headers.append('set-cookie', tokenCookie(request, token))
-  return response
-}
-
-function routeOf(routes: readonly InboxRoute[], method: string, path: string) {
-  const below = path.startsWith('/api/') ? path.slice('/api'.length) : ''
-  for (const route of routes) {
-    const match = route.method === method ? route.path.exec(below) : null
-    const params = match && decoded(match.slice(1))
-    if (params) return { route, params }
-  }
-  throw new ConsoleRefusal(404, 'NOT_FOUND', 'Path not found')
-}
-
-/** Undefined where one is malformed: no id is. */
-function decoded(params: readonly string[]): readonly string[] | undefined {
-  try {
-    return params.map(decodeURIComponent)
-  } catch {
-    return undefined
-  }
-}
+const notFound = () => new ConsoleRefusal(404, 'NOT_FOUND', 'Path not found')
 
 const maxBody = 65_536
-const longestBodyMs = 10_000
+const maxBodyMs = 10_000
 
 async function bodyOf(request: Request): Promise<Readonly<Record<string, unknown>>> {
-  const signal = AbortSignal.timeout(longestBodyMs)
+  const signal = AbortSignal.timeout(maxBodyMs)
   const bytes = await readStream(request.body, { most: maxBody, signal }).catch(() => undefined)
   if (bytes === undefined) throw badBody()
   if (bytes.length === 0) return {}
@@ -233,23 +225,18 @@ function badBody(): ConsoleRefusal {
   return new ConsoleRefusal(400, 'BAD_REQUEST', 'The body must be a small JSON object')
 }
 
-function refused(error: unknown, request: Request): Response {
-  const { status, code, message } =
-    error instanceof ConsoleRefusal
-      ? error
-      : isWebhookError(error) && error.code === 'OPTION_INVALID'
-        ? { status: 400, code: error.code, message: error.reason }
-        : {
-            status: 503,
-            code: 'STORE_UNAVAILABLE',
-            message: 'The inbox is not available right now',
-          }
+function rejection(error: unknown, request: Request): Response {
+  const { status, code, message } = refusalOf(error)
   if (request.headers.get('accept')?.includes('text/html')) {
-    return refusalResponse({ status, message })
+    return refusalResponse(message, status)
   }
   return Response.json({ code, message, statusCode: status }, { status })
 }
 
-function trimmed(path: string): string {
-  return path.replace(/\/+$/, '')
+function refusalOf(error: unknown): ConsoleRefusal {
+  if (error instanceof ConsoleRefusal) return error
+  if (isWebhookError(error) && error.code === 'OPTION_INVALID') {
+    return new ConsoleRefusal(400, error.code, error.reason)
+  }
+  return new ConsoleRefusal(503, 'STORE_UNAVAILABLE', 'The inbox is not available right now')
 }

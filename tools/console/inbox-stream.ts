@@ -1,126 +1,60 @@
-// Changes of an inbox as server-sent events, over any store and however many processes work
-// on it: one question a second for all who watch, and none while nobody does.
+// Changes of an inbox as server-sent events, over any store and any number of processes.
+import type { Context } from 'hono'
+import { streamSSE } from 'hono/streaming'
+import { steadyClock } from '../../src/foundation/clock.ts'
 import type { Inbox } from '../../src/inbox/inbox.ts'
-import { ConsoleRefusal } from './refusal.ts'
+import { ConsoleRefusal } from './access.ts'
 
-const encoder = new TextEncoder()
-const newest = 50
-/** Messages that may wait for a slow reader before its stream is closed. */
-const patience = 100
-/** Milliseconds after which a page has to ask again, and `authorize` with it. */
-const longest = 5 * 60_000
+/** A page asks again after this time, so that `authorize` is asked again too. */
+const maxStreamMs = 5 * 60_000
 
-export interface InboxStream {
-  /**
-   * A stream of what changes from now on; it ends with the signal, and once the inbox is closed.
-   *
-   * @throws ConsoleRefusal where it is closed
-   */
-  open(signal: AbortSignal): Response
-}
-
-interface Watcher {
-  readonly tell: (event: string, data: unknown) => void
-  readonly end: () => void
-}
+/** Opens a stream of changes; it ends with its reader, its server and its inbox. */
+export type OpenStream = (context: Context, isServing: () => boolean) => Response
 
 /**
- * Watches an inbox every `interval` milliseconds while anybody listens. It opens none that was
- * closed: a process that ends would take it from its successor.
+ * Reads the inbox every `interval` milliseconds, once for all pages. It does not open an inbox that
+ * was closed: a process that ends would take it from its successor.
  */
 export function createInboxStream(
   inbox: Pick<Inbox, 'find' | 'stats' | 'isClosed'>,
   interval: number,
-): InboxStream {
-  const watchers = new Set<Watcher>()
-  let before = ''
-  let running = false
-  let failing = false
-
-  const tell: Watcher['tell'] = (event, data) => {
-    for (const watcher of watchers) watcher.tell(event, data)
-  }
-  const look = async () => {
-    const [stats, { entries }] = await Promise.all([inbox.stats(), inbox.find({ limit: newest })])
+): OpenStream {
+  const read = async () => {
+    const [stats, { entries }] = await Promise.all([inbox.stats(), inbox.find({ limit: 50 })])
     const { lag: _, oldestAge: __, ...counts } = stats
     const states = entries.map(({ id, state, attempts }) => [id, state, attempts])
-    const seen = JSON.stringify([counts, states])
-    const changed = seen !== before && before !== ''
-    before = seen
-    if (failing) tell('available', {})
-    failing = false
-    tell('stats', stats)
-    if (changed) tell('changed', {})
+    return { stats, seen: JSON.stringify([counts, states]) }
   }
-  const run = async () => {
-    running = true
-    while (watchers.size > 0) {
-      if (inbox.isClosed) {
-        for (const watcher of watchers) watcher.end()
-        break
+  let latest: { readonly at: number; readonly read: ReturnType<typeof read> } | undefined
+  const readOnce = () => {
+    const now = steadyClock().getTime()
+    if (!latest || now - latest.at > interval * 0.9) latest = { at: now, read: read() }
+    return latest.read
+  }
+  return (context, isServing) => {
+    if (inbox.isClosed) throw new ConsoleRefusal(503, 'STORE_UNAVAILABLE', 'The inbox is closed')
+    const response = streamSSE(context, async (stream) => {
+      const send = (event: string, data: unknown = {}) =>
+        stream.writeSSE({ event, data: JSON.stringify(data) })
+      await stream.write(': watching\n\n')
+      let before: string | undefined
+      let isFailing = false
+      for (let left = Math.ceil(maxStreamMs / interval); left > 0; left--) {
+        if (stream.aborted || inbox.isClosed || !isServing()) return
+        const now = await readOnce().catch(() => undefined)
+        if (!now || isFailing) await send(now ? 'available' : 'unavailable')
+        isFailing = !now
+        if (now) await send('stats', now.stats)
+        if (now && before !== undefined && before !== now.seen) await send('changed')
+        before = now?.seen ?? before
+        await stream.sleep(interval)
       }
-      // A store that is down for a while is asked again.
-      await look().catch(() => {
-        failing = true
-        tell('unavailable', {})
-      })
-      await new Promise((resolve) => setTimeout(resolve, interval))
-    }
-    running = false
-    failing = false
-    before = ''
+    })
+    // These belong to HTTP/1.1; HTTP/2 does not allow them.
+    for (const name of ['connection', 'transfer-encoding']) response.headers.delete(name)
+    // A proxy that compresses or buffers would hold the events back.
+    response.headers.set('cache-control', 'no-store, no-transform')
+    response.headers.set('x-accel-buffering', 'no')
+    return response
   }
-  return {
-    open(signal) {
-      if (inbox.isClosed) {
-        throw new ConsoleRefusal(503, 'STORE_UNAVAILABLE', 'The inbox is closed')
-      }
-      const stream = streamTo(watchers, signal)
-      if (!running) void run()
-      return new Response(stream, {
-        headers: {
-          'content-type': 'text/event-stream',
-          'cache-control': 'no-store, no-transform',
-          'x-accel-buffering': 'no',
-        },
-      })
-    },
-  }
-}
-
-/** A stream that is one of the watchers until its reader leaves, or falls too far behind. */
-function streamTo(watchers: Set<Watcher>, signal: AbortSignal): ReadableStream<Uint8Array> {
-  let leave = () => {}
-  return new ReadableStream<Uint8Array>(
-    {
-      start(controller) {
-        const end = () => {
-          leave()
-          try {
-            controller.close()
-          } catch {
-            // The reader has already left.
-          }
-        }
-        const write = (text: string) => controller.enqueue(encoder.encode(text))
-        const tell: Watcher['tell'] = (event, data) => {
-          if ((controller.desiredSize ?? 0) <= -patience) return end()
-          write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`)
-        }
-        const watcher = { tell, end }
-        const timer = setTimeout(end, longest)
-        timer.unref?.()
-        leave = () => {
-          clearTimeout(timer)
-          watchers.delete(watcher)
-        }
-        write(': watching\n\n')
-        watchers.add(watcher)
-        if (signal.aborted) end()
-        signal.addEventListener('abort', end, { once: true })
-      },
-      cancel: () => leave(),
-    },
-    { highWaterMark: 1 },
-  )
 }

@@ -34,55 +34,51 @@ export const safeHeaders: Readonly<Record<string, string>> = {
 
 /** The document; `token` is what every change has to bring back. */
 export function pageResponse(config: PageConfig, token: string): Response {
-  const { base, title } = config
+  const base = escaped(config.base)
   const content = escaped(JSON.stringify({ ...config, token }))
+  const head = `<meta name="idv-console" content="${content}">
+<link rel="icon" href="${icon}">
+<link rel="stylesheet" href="${base}/console.css">
+<script type="module" src="${base}/console.js"></script>`
+  const body = '<div id="app"></div><noscript>The console needs JavaScript.</noscript>'
+  return htmlResponse({ title: config.title, head, body })
+}
+
+/** The page for a person who is not allowed to see the console. */
+export function refusalResponse(message: string, status: number): Response {
+  return htmlResponse({ title: message, body: `<h1>${escaped(message)}</h1>`, status })
+}
+
+interface Html {
+  readonly title: string
+  readonly head?: string
+  readonly body: string
+  readonly status?: number
+}
+
+function htmlResponse({ title, head = '', body, status = 200 }: Html): Response {
   const html = `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<meta name="idv-console" content="${content}">
 <title>${escaped(title)}</title>
-<link rel="icon" href="${icon}">
-<link rel="stylesheet" href="${escaped(base)}/console.css">
-<script type="module" src="${escaped(base)}/console.js"></script>
+${head}
 </head>
-<body><div id="app"></div><noscript>The console needs JavaScript.</noscript></body>
-</html>`
-  const headers = { ...safeHeaders, 'content-type': 'text/html; charset=utf-8' }
-  return new Response(html, { headers: { ...headers, 'cache-control': 'no-store' } })
-}
-
-/** The page for a person who is not allowed to see the console. */
-export function refusalResponse({
-  status,
-  message,
-}: {
-  status: number
-  message: string
-}): Response {
-  const html = `<!doctype html>
-<html lang="en">
-<head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark"><title>${escaped(message)}</title></head>
-<body><h1>${escaped(message)}</h1></body>
+<body>${body}</body>
 </html>`
   const headers = { ...safeHeaders, 'content-type': 'text/html; charset=utf-8' }
   return new Response(html, { status, headers: { ...headers, 'cache-control': 'no-store' } })
 }
 
-const types = { 'console.js': 'text/javascript', 'console.css': 'text/css' } as const
-
-/** The script or the style sheet, by its name; undefined for any other name. */
-export async function assetResponse(name: string): Promise<Response | undefined> {
-  if (!Object.hasOwn(types, name)) return undefined
+/** The script or the style sheet. */
+export async function assetResponse(name: string): Promise<Response> {
   // Loaded when first asked for: a sandbox in a test never is.
   const { loadAssets } = await import('./assets.ts')
   const { script, style } = await loadAssets()
-  const body = name === 'console.js' ? script : style
-  const type = types[name as keyof typeof types]
-  const headers = { ...safeHeaders, 'content-type': `${type}; charset=utf-8` }
+  const [body, type] = name === 'console.js' ? [script, 'javascript'] : [style, 'css']
+  const headers = { ...safeHeaders, 'content-type': `text/${type}; charset=utf-8` }
   return new Response(body, { headers: { ...headers, 'cache-control': 'no-cache' } })
 }
 

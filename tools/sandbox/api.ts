@@ -1,19 +1,15 @@
 // The service's HTTP API under `/v2/api` (sections 4 and 9): a router over the contract's table,
 // with the legacy paths beside the canonical ones. Each look-up is bound to the caller's organization.
-import { Hono } from 'hono'
+import { type Context, Hono } from 'hono'
 import { endpoints } from '../../src/client/contract.ts'
-import { assemble } from './assemble.ts'
 import { createClientRecord } from './clients.ts'
-import { checked, jsonBody, type Schema } from './exchange.ts'
-import { HttpError, invalidFields, methodNotAllowed, notFound } from './http-error.ts'
-import { legacyPaths } from './legacy-paths.ts'
+import { checked, jsonBody, mount, type Schema } from './exchange.ts'
+import { HttpError, invalidFields, notFound } from './http-error.ts'
+import { legacyPaths } from './paths.ts'
 import type { Organization } from './schemas/snapshot.ts'
-import { selectClients, selectVerifications } from './selections.ts'
+import { pageOf, selectClients, selected, selectVerifications } from './selections.ts'
 import type { State } from './state.ts'
-import { createVerification } from './verifications.ts'
-
-/** The path of the API, with the version segment of section 9. */
-export const apiPath = '/v2/api'
+import { assemble, createVerification } from './verifications.ts'
 
 type EndpointName = keyof typeof endpoints
 
@@ -35,9 +31,8 @@ const answers: Readonly<Record<EndpointName, Answer>> = {
   },
   listVerifications({ state, organization, request }) {
     const { page, limit, ...query } = checkedQuery(endpoints.listVerifications.query, request)
-    const selection = selectVerifications(query)
-    const found = state.verifications.page(organization.id, selection, { page, limit })
-    return { data: found.rows.map(({ resource }) => resource), pagination: found.pagination }
+    const rows = selected(state.verifications, organization.id, selectVerifications(query))
+    return pageOf(rows, { page, limit })
   },
   getVerification({ state, organization, id }) {
     const row = state.verifications.get(id)
@@ -50,8 +45,8 @@ const answers: Readonly<Record<EndpointName, Answer>> = {
   },
   listClients({ state, organization, request }) {
     const { page, limit, ...query } = checkedQuery(endpoints.listClients.query, request)
-    const found = state.clients.page(organization.id, selectClients(query), { page, limit })
-    return { data: found.rows.map(({ resource }) => resource), pagination: found.pagination }
+    const rows = selected(state.clients, organization.id, selectClients(query))
+    return pageOf(rows, { page, limit })
   },
   getClient({ state, organization, id }) {
     const row = state.clients.get(id)
@@ -106,28 +101,18 @@ export interface ApiOptions {
 
 /** The router of the API, its paths relative to `apiPath`. */
 export function createApi({ state, authenticate }: ApiOptions): Hono {
-  const app = new Hono()
-  const methods = new Map<string, string[]>()
-  const mount = (name: EndpointName, path: string) => {
-    const { method, status } = endpoints[name]
-    const pattern = path.replaceAll(/\{(\w+)\}/g, ':$1')
-    methods.set(pattern, [...(methods.get(pattern) ?? []), method])
-    app.on(method, pattern, async (context) => {
-      const request = context.req.raw
+  const names = Object.keys(endpoints) as EndpointName[]
+  const routes = names.flatMap((name) => {
+    const { method, path, status } = endpoints[name]
+    const answer = async ({ req }: Context) => {
+      const request = req.raw
       const organization = authenticate(request)
-      const id = context.req.param('id') ?? ''
+      const id = req.param('id') ?? ''
       const body = await answers[name]({ state, organization, request, id })
       return Response.json(body, { status })
-    })
-  }
-  for (const name of Object.keys(endpoints) as EndpointName[]) {
-    const { path } = endpoints[name]
+    }
     const legacy = legacyPaths[path]
-    mount(name, path)
-    if (legacy) mount(name, legacy)
-  }
-  for (const [pattern, allow] of methods) {
-    app.all(pattern, () => methodNotAllowed(allow).toResponse())
-  }
-  return app
+    return [path, ...(legacy ? [legacy] : [])].map((one) => ({ method, path: one, answer }))
+  })
+  return mount(new Hono(), routes)
 }

@@ -1,33 +1,30 @@
-// Everything that answers a request, as one fetch: the API, the control plane, the pages, 404 in the
-// error form for the rest. A fault of ours gets through in the error form only.
-import { Hono } from 'hono'
+// Everything that answers a request, as one fetch: the API, the control plane, the pages, and 404 in
+// the error form for the rest.
+import { type Context, Hono, type Next } from 'hono'
 import { isWebhookError } from '../../src/errors.ts'
-import { apiPath, createApi } from './api.ts'
-import { withFault } from './api-faults.ts'
-import { authenticate, type RateOption } from './authenticate.ts'
-import { consolePath, createSandboxConsole } from './console.ts'
-import { controlPath, createControl } from './control.ts'
-import { controlHandlers } from './control-handlers.ts'
-import type { Core } from './core.ts'
-import { eventStream } from './event-stream.ts'
-import { guardedPath, guardHost, guardOrigin, isLoopback } from './host-guard.ts'
-import { HttpError, methodNotAllowed, notFound } from './http-error.ts'
-import type { Journal } from './journal.ts'
-import { apiIndex, controlIndex, rootIndex } from './landing.ts'
-import { deprecation, legacyPaths } from './legacy-paths.ts'
-import { profile } from './profile.ts'
-import type { Scenario } from './schemas/scenario.ts'
+import { orAborted, sleep } from '../../src/foundation/abortable.ts'
+import { isLoopback } from '../../src/host/loopback.ts'
+import { createApi } from './api.ts'
+import { mountConsole } from './console.ts'
+import { controlRoutes, createControl } from './control.ts'
+import { streamEvents } from './events.ts'
+import { mount } from './exchange.ts'
+import { HttpError, notFound } from './http-error.ts'
+import { apiDocument, controlDocument } from './openapi.ts'
+import { type RateVerdict, rateOf } from './organizations.ts'
+import { apiPath, consolePath, controlPath, deprecation, subjectPath } from './paths.ts'
+import type { ControlRoutes } from './schemas/control.ts'
+import type { Organization } from './schemas/snapshot.ts'
+import type { State } from './state.ts'
 import { subjectPage } from './subject-page.ts'
 
 export interface AppOptions {
-  readonly core: Core
-  readonly reset: () => void
-  readonly restore: (snapshot: unknown) => void
-  readonly scenario: () => Scenario
-  readonly rateLimit: RateOption
-  /** The host that mail is sent by; undefined while it is only kept. */
+  readonly state: State
+  /** Requests per minute for every organization; false for no limit; undefined for its plan's. */
+  readonly rateLimit: number | false | undefined
+  /** The host that sends the mail; undefined while it is only kept. */
   readonly mailServer: string | undefined
-  /** Where it listens; undefined while it does not. */
+  /** The host that it listens on; undefined while it does not. */
   readonly listenHost: () => string | undefined
   /** Further names that it answers to. */
   readonly hosts: readonly string[]
@@ -35,62 +32,40 @@ export interface AppOptions {
   readonly closing: AbortSignal
 }
 
-export type AppFetch = (request: Request) => Promise<Response>
-
-export function createApp(options: AppOptions): AppFetch {
-  const { core, closing } = options
-  const router = createRouter(options)
-  /** Nothing is answered that the disk has not got, an error neither. */
-  const settled = (answer: Promise<Response>) =>
-    answer
-      .finally(() => durable(core.journal))
-      .catch((error: unknown) => httpErrorOf(error).toResponse())
-  const answer = async (request: Request) => router.fetch(request)
-
-  return async (request) => {
-    const { pathname } = new URL(request.url)
-    if (!pathname.startsWith(`${apiPath}/`)) return settled(answer(request))
-    const path = pathname.slice(apiPath.length)
-    const fault = core.faults.forApi({ method: request.method, path })
-    const response = fault
-      ? withFault(fault, { request, closing, answer: () => answer(request) })
-      : answer(request)
-    return marked(await settled(response), deprecation(apiPath, path))
-  }
-}
-
-function createRouter(options: AppOptions): Hono {
-  const { core, origin, closing, rateLimit } = options
-  const { state, events } = core
+export function createApp(options: AppOptions): Hono {
+  const { state, rateLimit, closing } = options
   const app = new Hono()
-  const shownByConsole = createSandboxConsole(core)
-  app.use('*', async (context, next) => {
-    guard(context.req.raw, options)
-    const response = await shownByConsole(context.req.raw)
-    if (!response) await next()
-    return response
-  })
-  const json = (path: string, document: () => Promise<unknown>) =>
-    only(app, ['GET'], path, async () => Response.json(await document()))
-  // The library is loaded when a document is first asked for.
-  json(`${apiPath}/openapi.json`, async () =>
-    (await import('./openapi.ts')).apiDocument(legacyPaths, `${origin()}${apiPath}`),
-  )
-  json(`${controlPath}/openapi.json`, async () =>
-    (await import('./openapi.ts')).controlDocument(`${origin()}${controlPath}`),
-  )
-  json('/', async () => rootIndex(origin()))
-  json(apiPath, async () => apiIndex(origin()))
-  json(controlPath, async () => controlIndex(origin(), options.mailServer))
-  only(app, ['GET'], `${controlPath}/events`, (request) => eventStream(events, request, closing))
-  only(app, ['GET', 'POST'], `${profile.subjectPath}:token`, (request, token) =>
-    subjectPage(state, token, request),
-  )
-  const organizationOf = (request: Request) => authenticate(state, request, rateLimit)
-  app.route(apiPath, createApi({ state, authenticate: organizationOf }))
-  app.route(controlPath, createControl(controlHandlers(options)))
   app.notFound(() => notFound('Path').toResponse())
   app.onError((error) => httpErrorOf(error).toResponse())
+  app.use(`${apiPath}/*`, async (context, next) => {
+    await next()
+    const { pathname } = new URL(context.req.url)
+    const headers = deprecation(pathname.slice(apiPath.length))
+    for (const [name, value] of Object.entries(headers)) context.header(name, value)
+  })
+  // Nothing is answered that is not in the data file, errors neither.
+  app.use('*', async (_, next) => {
+    await next()
+    await state.saved()
+  })
+  mountGuards(app, options)
+  mountConsole(app, state)
+  app.use(`${apiPath}/*`, (context, next) => meetFault(context, next, options))
+  const routes = controlRoutes(state)
+  mountDocuments(app, routes, options)
+  const subject = ({ req }: Context) => subjectPage(state, req.param('token') ?? '', req.raw)
+  mount(app, [
+    {
+      method: 'GET',
+      path: `${controlPath}/events`,
+      answer: (context) => streamEvents(context, state.events, closing),
+    },
+    { method: 'GET', path: `${subjectPath}{token}`, answer: subject },
+    { method: 'POST', path: `${subjectPath}{token}`, answer: subject },
+  ])
+  const organizationOf = (request: Request) => authenticate(state, request, rateLimit)
+  app.route(apiPath, createApi({ state, authenticate: organizationOf }))
+  app.route(controlPath, createControl(routes))
   return app
 }
 
@@ -98,43 +73,154 @@ function createRouter(options: AppOptions): Hono {
  * The control plane takes no key, so it is guarded wherever it listens. The API has well-known keys:
  * on loopback it is guarded against pages that rebind a name, elsewhere it is meant to be reached.
  */
-function guard(request: Request, { listenHost, hosts }: AppOptions): void {
-  const pathname = guardedPath(request)
-  const own = { listenHost: listenHost(), hosts }
-  const isControl = [controlPath, consolePath].some((path) => `${pathname}/`.startsWith(`${path}/`))
-  if (isControl || isLoopback(own.listenHost)) guardHost(request, own)
-  if (isControl) guardOrigin(request)
-}
-
-/** Sets headers that every answer on a path has, an error too. */
-function marked(response: Response, headers: Readonly<Record<string, string>>): Response {
-  for (const [name, value] of Object.entries(headers)) response.headers.set(name, value)
-  return response
-}
-
-/** A path with its methods, with or without a slash at the end; any other method is 405. */
-function only(
-  app: Hono,
-  methods: string[],
-  path: string,
-  answer: (request: Request, token: string) => Response | Promise<Response>,
-): void {
-  for (const form of path === '/' ? [path] : [path, `${path}/`]) {
-    app.on(methods, form, (context) => answer(context.req.raw, context.req.param('token') ?? ''))
-    app.all(form, () => methodNotAllowed(methods).toResponse())
+function mountGuards(app: Hono, options: AppOptions): void {
+  app.use('*', ({ req }, next) => {
+    const host = options.listenHost()
+    if (host === undefined || isLoopback(host)) guardHost(req.raw, options)
+    return next()
+  })
+  for (const path of [controlPath, consolePath]) {
+    app.use(`${path}/*`, ({ req }, next) => {
+      guardHost(req.raw, options)
+      guardOrigin(req.raw)
+      return next()
+    })
   }
 }
 
-function durable(journal: Journal): Promise<void> {
-  return journal.settled().catch(() => {
-    throw new HttpError(503, 'The data file cannot be written', { headers: { 'retry-after': '5' } })
+const address = /^(\d{1,3}(\.\d{1,3}){3}|\[[\da-f:.]+\])$/i
+
+/**
+ * Throws 403 for a request whose Host is not a name of this machine: a page can have a name resolved
+ * to loopback (DNS rebinding).
+ */
+function guardHost({ headers }: Request, { listenHost, hosts }: AppOptions): void {
+  const listened = listenHost()
+  const name = headers.get('host')?.replace(/:\d+$/, '').toLowerCase()
+  if (name === undefined || isLoopback(name)) return
+  if (hosts.some((one) => one.toLowerCase() === name)) return
+  // Rebinding needs a name: an address in the Host header was not resolved for a page.
+  const isOpen = listened !== undefined && !isLoopback(listened)
+  if (isOpen && (name === listened.toLowerCase() || address.test(name))) return
+  const message =
+    'The Host header does not name this machine: use localhost, or allow the name (option hosts, --allow-host)'
+  throw new HttpError(403, message, { code: 'HOST_REFUSED' })
+}
+
+/** Throws 403 for a request that a page of another site sent. */
+function guardOrigin(request: Request): void {
+  const { headers } = request
+  const origin = headers.get('origin')
+  // An image, a script or a frame of another site sends no Origin.
+  const isEmbedded =
+    /^(cross|same)-site$/.test(headers.get('sec-fetch-site') ?? '') &&
+    headers.get('sec-fetch-dest') !== 'document'
+  if (origin === null && !isEmbedded) return
+  const own = headers.get('host') ?? new URL(request.url).host
+  if (origin !== null && URL.parse(origin)?.host === own) return
+  throw new HttpError(403, 'A page of another site sent the request', { code: 'ORIGIN_REFUSED' })
+}
+
+/** The documents, and where everything is, at the addresses that the sandbox prints. */
+function mountDocuments(app: Hono, routes: ControlRoutes, options: AppOptions): void {
+  const { origin } = options
+  const documents: Record<string, () => unknown> = {
+    [`${apiPath}/openapi.json`]: () => apiDocument(origin()),
+    [`${controlPath}/openapi.json`]: () => controlDocument(routes, origin()),
+  }
+  for (const path of ['/', apiPath, `${apiPath}/`, controlPath, `${controlPath}/`]) {
+    documents[path] = () => indexOf(options)
+  }
+  const mounted = Object.entries(documents).map(([path, document]) => {
+    return { method: 'GET', path, answer: () => Response.json(document()) }
+  })
+  mount(app, mounted)
+}
+
+function indexOf({ origin, mailServer }: AppOptions) {
+  const api = `${origin()}${apiPath}`
+  const control = `${origin()}${controlPath}`
+  return {
+    title: 'Identity verification, in a box',
+    api,
+    apiDocument: `${api}/openapi.json`,
+    control,
+    controlDocument: `${control}/openapi.json`,
+    assumptions: `${control}/assumptions`,
+    outbox: `${control}/outbox`,
+    deliveries: `${control}/deliveries`,
+    events: `${control}/events`,
+    mail: mailServer ? `is sent by ${mailServer}` : 'is kept in the outbox, and not sent',
+    example: `curl -X POST ${api}/verifications -H 'x-api-key: key_acme' -H 'content-type: application/json' -d '{"type":"idv","requirements":["document"],"subjectName":"Auto Approve"}'`,
+  }
+}
+
+/** Applies a fault of the API to a request: an error, silence, a broken body or a late answer. */
+async function meetFault(
+  context: Context,
+  next: Next,
+  { state, closing }: AppOptions,
+): Promise<void> {
+  const { raw: request, method, url } = context.req
+  const path = new URL(url).pathname.slice(apiPath.length)
+  const fault = state.faults.forApi({ method, path })
+  const ended = AbortSignal.any([request.signal, closing])
+  const seconds = fault?.seconds ?? 1
+  switch (fault?.kind) {
+    case 'error-429':
+      throw rateLimited({ limit: 0, remaining: 0, retryAfter: Math.max(1, Math.ceil(seconds)) })
+    case 'error-500':
+      throw new HttpError(500, 'The service failed because of an injected fault')
+    case 'timeout':
+      await orAborted(new Promise(() => {}), ended).catch(() => {})
+      throw new HttpError(503, 'The service did not answer because of an injected fault')
+    case 'slow':
+      await sleep(seconds * 1000, ended).catch(() => {})
+  }
+  await next()
+  if (fault?.kind !== 'malformed-json') return
+  const text = await context.res.text()
+  context.res = new Response(text.slice(0, Math.ceil(text.length / 2)), context.res)
+}
+
+/**
+ * Returns the organization of a request, to which every look-up is then bound. Checks the key, the
+ * plan, the subscription and the rate, in this order (sections 5 and 8).
+ */
+function authenticate(state: State, request: Request, rate: AppOptions['rateLimit']): Organization {
+  const key = request.headers.get('x-api-key')
+  const organization = key ? state.organizations.ofKey(key) : undefined
+  if (!organization) throw new HttpError(401, 'Missing or invalid API key')
+  if (organization.plan === 'Starter') throw new HttpError(403, 'The plan has no API access')
+  if (!organization.subscriptionActive) throw new HttpError(402, 'The subscription is not active')
+  const limit =
+    rate !== undefined && organization.ratePerMinute === null ? rate : rateOf(organization)
+  if (limit === false) return organization
+  const verdict = state.takeRate(organization.id, limit)
+  if (!verdict.allowed) throw rateLimited(verdict)
+  return organization
+}
+
+/** 429 with the three headers of section 8. */
+function rateLimited({ limit, remaining, retryAfter }: Omit<RateVerdict, 'allowed'>): HttpError {
+  return new HttpError(429, 'Too many requests', {
+    headers: {
+      'retry-after': String(retryAfter),
+      'x-ratelimit-limit': String(limit),
+      'x-ratelimit-remaining': String(remaining),
+    },
   })
 }
 
-function httpErrorOf(error: unknown): HttpError {
+function httpErrorOf(error: Error): HttpError {
   if (error instanceof HttpError) return error
   if (isWebhookError(error) && error.code === 'CALLED_FROM_DELIVERY') {
     return new HttpError(409, error.reason, { code: error.code })
+  }
+  if (isWebhookError(error) && error.code === 'DATA_FILE_FAILED') {
+    return new HttpError(503, 'The data file cannot be written', {
+      headers: { 'retry-after': '5' },
+    })
   }
   return new HttpError(500, 'The sandbox failed; please report it')
 }

@@ -24,7 +24,7 @@ const decisions: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     score:
       'null until the subject has submitted; then 0 to 100, high when approved by magic name, low when rejected',
     'step data':
-      'what the subject filled in on the page of the link; the rest is invented, the same for the same verification; each has status and completedAt, and is null (documents: empty) until its step is submitted',
+      'what the subject filled in on the page of the link, with status and completedAt; null (documents: empty) until its step is submitted',
     'audit trail':
       'steps holds one entry for each action: at, action, actor, step, status; consent, attestation and estate, which have no object of their own, add what was given',
   },
@@ -48,7 +48,7 @@ const decisions: Readonly<Record<string, Readonly<Record<string, string>>>> = {
       'at expiresAt a verification that is initiated or in_progress expires; a submitted one waits for its operator',
   },
   '4': {
-    'request bodies': `a body that is not JSON, has another content type, or is not an object gives 400; one above ${maxBodyBytes} bytes gives 413; unknown fields are ignored; a key that reaches a prototype (__proto__) gives 422`,
+    'request bodies': `a body that is not JSON, has another content type, or is not an object gives 400; one above ${maxBodyBytes} bytes gives 413; unknown fields are ignored, and so are keys that reach a prototype (__proto__)`,
     nesting: `metadata and config may nest up to ${maxLevels} levels deep, counted from the body; deeper gives 400`,
     'repeated keys': 'the last of two equal keys in a JSON object counts',
     'byte order mark': 'one before a JSON body is ignored',
@@ -109,8 +109,7 @@ const decisions: Readonly<Record<string, Readonly<Record<string, string>>>> = {
       'sent for every update that names a field, also when no value changes; not for an update without fields',
   },
   '7': {
-    errors:
-      'one entry for each offending field, at most 1000; of a field’s name no more than 200 characters',
+    errors: 'one entry for each offending field, at most 1000',
     'other statuses':
       'an unknown path is 404, an unknown method 405 METHOD_NOT_ALLOWED with Allow, a large body 413 PAYLOAD_TOO_LARGE, all in the error form',
   },

@@ -3,7 +3,7 @@
 import { endpoints } from '../../src/client/contract.ts'
 import { defined } from '../../src/foundation/defined.ts'
 import { HttpError } from './http-error.ts'
-import type { ClientInput } from './schemas/api-inputs.ts'
+import type { ClientInput } from './schemas/api.ts'
 import type { ClientRow, Organization } from './schemas/snapshot.ts'
 import type { State } from './state.ts'
 
@@ -32,7 +32,6 @@ export function createClientRecord(
     updatedAt: now,
   }
   const row: ClientRow = { seq: state.nextSeq(), resource }
-  state.clients.insert(row)
   state.saveClient(row)
   state.emit('client.created', resource)
   return resource
@@ -64,7 +63,6 @@ interface ClientChange {
 
 function change(state: State, row: ClientRow, { event, patch }: ClientChange): Client {
   row.resource = { ...row.resource, ...patch, updatedAt: state.clock.now().toISOString() }
-  state.clients.changed(row)
   state.saveClient(row)
   state.emit(event, row.resource)
   return row.resource

@@ -2,9 +2,11 @@
 // order of time, each task to its end before the next.
 import { longestTimer } from '../../src/foundation/check.ts'
 import type { Clock } from '../../src/foundation/clock.ts'
+import { refuseFromWithin } from './deliveries/attempt.ts'
+import { checked } from './exchange.ts'
 import { invalidFields } from './http-error.ts'
-import { isSandboxTime, timeBoundsText } from './schemas/control-schemas.ts'
-import type { StateRow } from './schemas/snapshot.ts'
+import { advanceBody, isSandboxTime, timeBoundsText } from './schemas/control.ts'
+import type { Snapshot } from './schemas/snapshot.ts'
 
 export interface VirtualClockOptions {
   /** The time it follows while it is not frozen. */
@@ -17,17 +19,16 @@ export interface VirtualClockOptions {
 
 interface Task {
   readonly at: number
-  readonly seq: number
   readonly run: () => void
 }
 
 export class VirtualClock {
   readonly #source: Clock
   readonly #onChange: () => void
-  readonly #tasks = new Set<Task>()
+  /** In the order of time; the tasks of one time in the order in which they were scheduled. */
+  #tasks: Task[] = []
   #frozen: number | undefined
   #offset = 0
-  #seq = 0
   #timer: ReturnType<typeof setTimeout> | undefined
   #settle = async () => {}
   #moving: Promise<void> = Promise.resolve()
@@ -48,12 +49,14 @@ export class VirtualClock {
     return this.#frozen !== undefined
   }
 
+  /** Stops the clock. */
   freeze(): void {
     this.#frozen = this.#time()
     this.#arm()
     this.#onChange()
   }
 
+  /** Lets the clock run on from its present time. */
   unfreeze(): void {
     if (this.#frozen === undefined) return
     const at = this.#frozen
@@ -63,21 +66,35 @@ export class VirtualClock {
     this.#onChange()
   }
 
-  set(date: Date): Promise<void> {
-    return this.#inTurn(() => date.getTime(), 'now')
+  /**
+   * Moves to a time; what falls due on the way happens in the order of time. A reset or a restore
+   * in the meantime ends the move.
+   *
+   * @throws WebhookError `OPTION_INVALID`, `CALLED_FROM_DELIVERY`
+   */
+  async set(date: Date | string): Promise<void> {
+    const time = new Date(date).getTime()
+    const message = 'must be a Date or an ISO 8601 string'
+    if (Number.isNaN(time)) throw invalidFields([{ field: '', message }])
+    return this.#inTurn(() => time, 'now')
   }
 
-  advance({ seconds = 0, days = 0 }: { readonly seconds?: number; readonly days?: number }) {
+  /** Moves on, as `set` does. */
+  async advance(by: { readonly seconds?: number; readonly days?: number }): Promise<void> {
+    const { seconds = 0, days = 0 } = checked(advanceBody, by, 'argument')
     const target = () => this.#time() + (seconds + days * 86_400) * 1000
     return this.#inTurn(target, days > 0 ? 'days' : 'seconds')
   }
 
   /** Runs a task at a time; returns its cancellation. */
   schedule(at: Date, run: () => void): () => void {
-    const task = { at: at.getTime(), seq: this.#seq++, run }
-    this.#tasks.add(task)
-    this.#arm()
-    return () => void this.#tasks.delete(task)
+    const task = { at: at.getTime(), run }
+    const place = this.#tasks.findLastIndex((one) => one.at <= task.at) + 1
+    this.#tasks.splice(place, 0, task)
+    if (place === 0) this.#arm()
+    return () => {
+      this.#tasks = this.#tasks.filter((one) => one !== task)
+    }
   }
 
   /** `settle` is awaited after each task that fell due while the clock was moved. */
@@ -85,14 +102,14 @@ export class VirtualClock {
     this.#settle = settle
   }
 
-  dump(): StateRow['clock'] {
+  dump(): Snapshot['clock'] {
     return { now: this.now().toISOString(), frozen: this.frozen, offset: this.#offset }
   }
 
   /** Ends every move that is under way. */
-  load(saved: StateRow['clock']): void {
+  load(saved: Snapshot['clock']): void {
     this.#age++
-    this.#tasks.clear()
+    this.#tasks = []
     this.#frozen = saved.frozen ? Date.parse(saved.now) : undefined
     this.#offset = saved.offset
     this.#arm()
@@ -100,7 +117,7 @@ export class VirtualClock {
 
   close(): void {
     clearTimeout(this.#timer)
-    this.#tasks.clear()
+    this.#tasks = []
   }
 
   #time(): number {
@@ -112,20 +129,16 @@ export class VirtualClock {
     else this.#frozen = at
   }
 
-  #next(until: number): Task | undefined {
-    let first: Task | undefined
-    for (const task of this.#tasks) {
-      if (task.at > until) continue
-      const earlier = !first || task.at < first.at || (task.at === first.at && task.seq < first.seq)
-      if (earlier) first = task
-    }
-    return first
+  /** Takes out the first task that is due by a time. */
+  #take(until: number): Task | undefined {
+    const [first] = this.#tasks
+    return first && first.at <= until ? this.#tasks.shift() : undefined
   }
 
   /** Sets the real timer for the earliest task while the clock runs. */
   #arm(): void {
     clearTimeout(this.#timer)
-    const first = this.frozen ? undefined : this.#next(Number.POSITIVE_INFINITY)
+    const first = this.frozen ? undefined : this.#tasks[0]
     if (!first) return
     const wait = Math.min(Math.max(first.at - this.#time(), 0), longestTimer)
     this.#timer = setTimeout(() => this.#fire(), wait)
@@ -134,15 +147,13 @@ export class VirtualClock {
   }
 
   #fire(): void {
-    for (let task = this.#next(this.#time()); task; task = this.#next(this.#time())) {
-      this.#tasks.delete(task)
-      task.run()
-    }
+    for (let task = this.#take(this.#time()); task; task = this.#take(this.#time())) task.run()
     this.#arm()
   }
 
   /** Concurrent moves happen one after the other; a load ends them all. */
   #inTurn(target: () => number, field: string): Promise<void> {
+    refuseFromWithin('moving the clock')
     const age = this.#age
     const move = async () => {
       if (age === this.#age) await this.#moveTo(target, field)
@@ -158,12 +169,11 @@ export class VirtualClock {
     const until = target()
     if (!isSandboxTime(until)) throw invalidFields([{ field, message: timeBoundsText }])
     while (age === this.#age) {
-      const task = this.#next(until)
+      const task = this.#take(until)
       if (!task) {
         this.#place(until)
         return this.#arm()
       }
-      this.#tasks.delete(task)
       // Time never goes back for a task that was late already.
       if (task.at > this.#time()) this.#place(task.at)
       task.run()

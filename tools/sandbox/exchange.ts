@@ -1,8 +1,15 @@
 // From a request to checked input: reads a body within its limit, as JSON, and checks it and the
 // query against a schema. What is wrong becomes an error of section 7, every field at once.
+import type { Context, Hono } from 'hono'
 import { readStream } from '../../src/foundation/bytes.ts'
 import { decodeUtf8, parseJson } from '../../src/foundation/json.ts'
-import { type FieldError, HttpError, invalidFields, mostErrors } from './http-error.ts'
+import {
+  type FieldError,
+  HttpError,
+  invalidFields,
+  maxErrors,
+  methodNotAllowed,
+} from './http-error.ts'
 import { profile } from './profile.ts'
 
 /** The part of a schema that checking uses. */
@@ -33,7 +40,7 @@ export function fieldErrors(issues: readonly SchemaIssue[]): FieldError[] {
   const errors = new Map<string, FieldError>()
   for (const { path, message, keys } of issues) {
     for (const key of keys ?? [undefined]) {
-      if (errors.size >= mostErrors) return [...errors.values()]
+      if (errors.size >= maxErrors) return [...errors.values()]
       const field = [...path, ...(key === undefined ? [] : [key])].map(String).join('.')
       const error = { field, message: key === undefined ? message : 'is unknown' }
       if (!errors.has(field)) errors.set(field, error)
@@ -76,30 +83,7 @@ export async function jsonBody(
   if (text === undefined || !parsed) {
     throw new HttpError(400, `The request body is not JSON in UTF-8 of at most ${maxLevels} levels`)
   }
-  refuseLostKeys(text)
   return parsed.value
-}
-
-/** Keys that could reach a prototype are not kept, and must not get lost silently. */
-function refuseLostKeys(text: string): void {
-  if (!/__proto__|\\u|constructor/.test(text)) return
-  const lost: FieldError[] = []
-  const walk = (value: unknown, path: string) => {
-    if (typeof value !== 'object' || value === null) return
-    for (const [name, one] of Object.entries(value)) {
-      if (lost.length >= mostErrors) return
-      const field = path ? `${path}.${name}` : name
-      if (isLost(name, one)) lost.push({ field, message: 'has a name that cannot be kept' })
-      else walk(one, field)
-    }
-  }
-  walk(JSON.parse(text), '')
-  if (lost.length > 0) throw invalidFields(lost)
-}
-
-function isLost(name: string, value: unknown): boolean {
-  if (name !== 'constructor') return name === '__proto__'
-  return typeof value === 'object' && value !== null && Object.hasOwn(value, 'prototype')
 }
 
 /** A form's fields; at most `maxBytes` of them. */
@@ -107,22 +91,37 @@ export async function formBody(request: Request, maxBytes: number): Promise<URLS
   return new URLSearchParams(new TextDecoder().decode(await bodyBytes(request, maxBytes)))
 }
 
-const read = new WeakMap<Request, Uint8Array>()
+/** A larger body is read so far before its 413: a client that still sends would lose the answer. */
+const readAnyway = 64 * 1_048_576
 
-/** The bytes of a request's body, once they were read and where there were any. */
-export function bodyRead(request: Request): Uint8Array | undefined {
-  return read.get(request)
+async function bodyBytes(request: Request, maxBytes: number): Promise<Uint8Array> {
+  const tooLarge = () => new HttpError(413, `The request body is larger than ${maxBytes} bytes`)
+  if (Number(request.headers.get('content-length')) > maxBytes) throw tooLarge()
+  const most = Math.max(maxBytes, readAnyway)
+  const bytes = await readStream(request.body, { most }).catch(() => {
+    throw new HttpError(400, 'The request body ended early')
+  })
+  if (!bytes || bytes.length > maxBytes) throw tooLarge()
+  return bytes
 }
 
-async function bodyBytes(request: Request, most: number): Promise<Uint8Array> {
-  const declared = Number(request.headers.get('content-length'))
-  const bytes =
-    declared > most
-      ? undefined
-      : await readStream(request.body, { most }).catch(() => {
-          throw new HttpError(400, 'The request body ended early')
-        })
-  if (!bytes) throw new HttpError(413, `The request body is larger than ${most} bytes`)
-  if (bytes.length > 0) read.set(request, bytes)
-  return bytes
+/** A route to mount; its path names parameters as `{id}`. */
+interface MountedRoute {
+  readonly method: string
+  readonly path: string
+  answer(context: Context): Response | Promise<Response>
+}
+
+/** Mounts routes; every other method of their paths is answered 405. */
+export function mount(app: Hono, routes: readonly MountedRoute[]): Hono {
+  const methods = new Map<string, string[]>()
+  for (const { method, path, answer } of routes) {
+    const pattern = path.replaceAll(/\{(\w+)\}/g, ':$1')
+    methods.set(pattern, [...(methods.get(pattern) ?? []), method])
+    app.on(method, pattern, answer)
+  }
+  for (const [pattern, allow] of methods) {
+    app.all(pattern, () => methodNotAllowed(allow).toResponse())
+  }
+  return app
 }

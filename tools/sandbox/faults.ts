@@ -1,9 +1,8 @@
 // Injected faults: rules as data, counted or by chance, for deliveries and for the API.
 // It decides when a fault strikes; what the fault does is done where it strikes.
 import { canonicalName, covers, type EventName } from '../../src/protocol/names.ts'
-import { fieldErrors } from './exchange.ts'
-import type { FieldError } from './http-error.ts'
-import { canonicalPath } from './legacy-paths.ts'
+import { checked } from './exchange.ts'
+import { canonicalPath } from './paths.ts'
 import type { SeededRandom } from './random.ts'
 import {
   type ApiFault,
@@ -14,7 +13,7 @@ import {
   isOfStage,
   type PlannedFault,
 } from './schemas/faults.ts'
-import type { StateRow } from './schemas/snapshot.ts'
+import type { Snapshot } from './schemas/snapshot.ts'
 
 /** The properties of a delivery that rules match. */
 export interface DeliveryTarget {
@@ -24,7 +23,7 @@ export interface DeliveryTarget {
   readonly die: string
 }
 
-type Rule = StateRow['faults'][number]
+type Rule = Snapshot['faults'][number]
 
 export class FaultRules {
   readonly #random: SeededRandom
@@ -36,18 +35,19 @@ export class FaultRules {
     this.#onChange = onChange
   }
 
+  /** Lists the faults, each with how often it has struck. */
   list(): Fault[] {
     return this.#rules.map(({ fault, struck }) => ({ ...fault, struck }))
   }
 
-  /** Replaces all rules; returns what is wrong with them instead, if anything is. */
-  set(value: unknown): readonly FieldError[] {
-    const read = faultsBody.safeParse(Array.isArray(value) ? { faults: value } : value)
-    if (!read.success) return fieldErrors(read.error.issues)
-    this.#replace(
-      read.data.faults.map(({ struck: _, ...fault }) => ({ fault, struck: 0, seen: 0 })),
-    )
-    return []
+  /**
+   * Replaces all.
+   *
+   * @throws WebhookError `OPTION_INVALID` with every field that is wrong
+   */
+  set(faults: readonly Fault[]): void {
+    const read = checked(faultsBody, { faults }, 'request body')
+    this.#replace(read.faults.map(({ struck: _, ...fault }) => ({ fault, struck: 0, seen: 0 })))
   }
 
   clear(): void {

@@ -64,20 +64,13 @@ export function found<Value>(value: Value | undefined, what: string): Value {
   return value
 }
 
-/** Of one answer; what comes after them would only make it large. */
-export const mostErrors = 1_000
-const longestField = 200
+/** The entries of one answer. */
+export const maxErrors = 1000
 
-/** 422 with an entry for each offending field (section 7), of which it gives the first thousand. */
-export function invalidFields(all: readonly FieldError[], what = 'request body'): HttpError {
-  const errors = all.slice(0, mostErrors).map(({ field, message }) => {
-    return { field: shortened(field), message }
-  })
-  return new HttpError(422, `The ${what} failed validation`, { errors })
+/** 422 with an entry for each offending field (section 7). */
+export function invalidFields(errors: readonly FieldError[], what = 'request body'): HttpError {
+  return new HttpError(422, `The ${what} failed validation`, { errors: errors.slice(0, maxErrors) })
 }
-
-const shortened = (field: string) =>
-  field.length > longestField ? `${field.slice(0, longestField)}…` : field
 
 /** 405 that names the methods of the path. */
 export function methodNotAllowed(methods: readonly string[]): HttpError {

@@ -1,20 +1,24 @@
 export { type Assumption, assumptions } from './assumptions.ts'
-export { createSandbox } from './create-sandbox.ts'
+export type {
+  SandboxClock,
+  SandboxDeliveries,
+  SandboxFaults,
+  SandboxSubscriptions,
+} from './calls.ts'
 export type {
   RotateOptions,
   Subscription,
   SubscriptionInput,
   SubscriptionPatch,
 } from './deliveries/subscriptions.ts'
-export type { Listening, ListenOptions } from './listen.ts'
 export type { SandboxOptions, SubscriptionOption } from './options.ts'
-export type {
-  SandboxClock,
-  SandboxDeliveries,
-  SandboxFaults,
-  SandboxSubscriptions,
-} from './recorded-calls.ts'
-export type { Sandbox, VerificationAction } from './sandbox.ts'
+export {
+  createSandbox,
+  type Listening,
+  type ListenOptions,
+  type Sandbox,
+  type VerificationAction,
+} from './sandbox.ts'
 export type {
   Attempt,
   DeliveryFilter,

@@ -1,5 +1,4 @@
-// The options of a sandbox, checked: what the caller got wrong throws here, with the fix. A data
-// file goes on with the options that it was started with.
+// The options of a sandbox, and their checks. A data file keeps the options of its first start.
 
 import type { Fetch } from '../../src/client/attempt.ts'
 import { checkOptionNames, invalid, longestTimer, shown } from '../../src/foundation/check.ts'
@@ -7,12 +6,7 @@ import { defined } from '../../src/foundation/defined.ts'
 import type { Vendor } from '../../src/protocol/vendor.ts'
 import { isPublicKey } from '../../src/signature/hmac/hmac.ts'
 import { fieldErrors } from './exchange.ts'
-import type { SavedState } from './saved-state.ts'
-import {
-  isSandboxTime,
-  secret as secretSchema,
-  subscriptionBody,
-} from './schemas/control-schemas.ts'
+import { isSandboxTime, secret as secretSchema, subscriptionBody } from './schemas/control.ts'
 import type { Scenario } from './schemas/scenario.ts'
 import type { StartOptions } from './schemas/snapshot.ts'
 
@@ -31,7 +25,7 @@ export interface SandboxOptions {
   readonly seed?: string | number
   /** A time at which the clock stands still, or a source of time; the system's time by default. */
   readonly now?: Date | string | (() => Date)
-  /** A SQLite file that keeps the state; in memory without one. */
+  /** A JSON file that keeps the state; in memory without one. */
   readonly data?: string
   readonly subscriptions?: readonly SubscriptionOption[]
   /** The secret of subscriptions without their own; derived from the seed by default. */
@@ -58,13 +52,6 @@ export interface SandboxOptions {
   readonly smtpUrl?: string
 }
 
-interface Check {
-  readonly holds: (value: unknown) => boolean
-  readonly what: string
-  /** Its value must not be repeated in a message. */
-  readonly isSecret?: true
-}
-
 /** The sandbox has no private key of a vendor. */
 const isSignable = (value: unknown) => {
   const { scheme, fixtures } = (value ?? {}) as Partial<Vendor>
@@ -73,57 +60,48 @@ const isSignable = (value: unknown) => {
 
 const isName = (value: unknown) => typeof value === 'string' && value !== ''
 
+const isWhole = (value: unknown, min: number, max = Number.MAX_SAFE_INTEGER) =>
+  Number.isInteger(value) && Number(value) >= min && Number(value) <= max
+
+type Check = readonly [holds: (value: unknown) => boolean, what: string]
+
 const checks: Readonly<Record<keyof SandboxOptions, Check>> = {
-  seed: {
-    holds: (seed) => typeof seed === 'string' || Number.isFinite(seed),
-    what: 'a string or a finite number',
-  },
-  now: {
-    holds: isTime,
-    what: 'a Date, an ISO 8601 string or a function returning a Date, from 1970 to 9000',
-  },
-  data: { holds: isName, what: 'the name of a file' },
-  secret: {
-    holds: (value) => secretSchema.safeParse(value).success,
-    what: 'a string of 8 to 256 characters without white space',
-    isSecret: true,
-  },
-  subscriptions: { holds: Array.isArray, what: 'an array' },
-  rateLimit: {
-    holds: (rate) => rate === false || (Number.isInteger(rate) && Number(rate) >= 0),
-    what: 'a whole number, 0 or more, or false',
-  },
-  vendor: {
-    holds: isSignable,
-    what: 'one of vendors.*() that signs with a shared secret, or signs nothing',
-  },
-  scenario: { holds: (value) => typeof value === 'object', what: 'a scenario' },
-  deliveryTimeout: {
-    holds: (ms) => Number.isInteger(ms) && Number(ms) >= 1 && Number(ms) <= longestTimer,
-    what: 'a whole number of milliseconds, 1 or more',
-  },
-  hosts: {
-    holds: (value) => Array.isArray(value) && value.every(isName),
-    what: 'an array of host names',
-  },
-  fetch: {
-    holds: (value) => typeof value === 'function',
-    what: 'a function, e.g. toFetch(receiver)',
-  },
-  smtpUrl: {
-    holds: (value) => value === '' || /^smtps?:\/\/[^/]/i.test(String(URL.parse(String(value)))),
-    what: 'an address such as smtp://127.0.0.1:1025, or an empty string',
-    isSecret: true,
-  },
+  seed: [
+    (seed) => typeof seed === 'string' || Number.isFinite(seed),
+    'a string or a finite number',
+  ],
+  now: [isTime, 'a Date, an ISO 8601 string or a function returning a Date, from 1970 to 9000'],
+  data: [isName, 'the name of a file'],
+  secret: [
+    (value) => secretSchema.safeParse(value).success,
+    'a string of 8 to 256 characters without white space',
+  ],
+  subscriptions: [Array.isArray, 'an array'],
+  rateLimit: [(rate) => rate === false || isWhole(rate, 0), 'a whole number, 0 or more, or false'],
+  vendor: [isSignable, 'one of vendors.*() that signs with a shared secret, or signs nothing'],
+  scenario: [(value) => typeof value === 'object', 'a scenario'],
+  deliveryTimeout: [
+    (ms) => isWhole(ms, 1, longestTimer),
+    'a whole number of milliseconds, 1 or more',
+  ],
+  hosts: [(value) => Array.isArray(value) && value.every(isName), 'an array of host names'],
+  fetch: [(value) => typeof value === 'function', 'a function, e.g. toFetch(receiver)'],
+  smtpUrl: [
+    (value) => value === '' || /^smtps?:\/\/[^/]/i.test(String(URL.parse(String(value)))),
+    'an address such as smtp://127.0.0.1:1025, or an empty string',
+  ],
 }
+
+/** Options whose value must not be repeated in a message. */
+const secretNames = ['secret', 'smtpUrl']
 
 /** @throws WebhookError `OPTION_INVALID` */
 export function checkOptions(options: SandboxOptions): void {
   checkOptionNames('createSandbox', options, Object.keys(checks))
-  for (const [name, { holds, what, isSecret }] of Object.entries(checks)) {
+  for (const [name, [holds, what]] of Object.entries(checks)) {
     const value: unknown = options[name as keyof SandboxOptions]
     if (value === undefined || holds(value)) continue
-    const got = isSecret ? '' : `, got ${shown(value)}`
+    const got = secretNames.includes(name) ? '' : `, got ${shown(value)}`
     throw invalid(`createSandbox: ${name} must be ${what}${got}`)
   }
   for (const [at, one] of (options.subscriptions ?? []).entries()) {
@@ -141,8 +119,12 @@ function isTime(now: unknown): boolean {
 }
 
 /** The options that a data file keeps, in the form in which it keeps them. */
-export function startOptions({ now, secret, subscriptions }: SandboxOptions): StartOptions {
+export function startOptions(
+  { now, secret, subscriptions }: SandboxOptions,
+  seed: string | number,
+): StartOptions {
   return defined({
+    seed,
     now: now === undefined || typeof now === 'function' ? undefined : new Date(now).toISOString(),
     secret,
     subscriptions: subscriptions?.map(({ url, events, secret: own }) =>
@@ -152,28 +134,21 @@ export function startOptions({ now, secret, subscriptions }: SandboxOptions): St
 }
 
 /**
- * Refuses options other than those that a data file was started with: they decide how a state
- * begins, and this one has begun. Options that are left out stay as they were.
+ * Rejects options other than those that a data file was started with; options that are left out
+ * stay as they were.
  *
  * @throws WebhookError `OPTION_INVALID`
  */
-export function checkSameStart(options: SandboxOptions, saved: SavedState): void {
-  const before = { ...saved.startOptions, seed: String(saved.snapshot.seed) }
-  const { seed } = options
-  const now = defined({ ...startOptions(options), seed: seed === undefined ? seed : String(seed) })
+export function checkSameStart(options: SandboxOptions, saved: StartOptions): void {
+  const given = startOptions(options, options.seed ?? saved.seed)
   for (const name of ['seed', 'now', 'secret', 'subscriptions'] as const) {
-    if (now[name] === undefined || JSON.stringify(now[name]) === JSON.stringify(before[name]))
-      continue
-    const was = name === 'seed' || name === 'now' ? ` (${before[name] ?? 'the system’s time'})` : ''
+    const isSame =
+      name === 'seed'
+        ? String(given.seed) === String(saved.seed)
+        : JSON.stringify(given[name]) === JSON.stringify(saved[name])
+    if (given[name] === undefined || isSame) continue
     throw invalid(
-      `createSandbox: the data file was started with another ${name}${was}: leave ${name} out and ${fixes[name]}, or use another file`,
+      `createSandbox: the data file was started with another ${name}: leave ${name} out and change it under /_sandbox, or use another file`,
     )
   }
-}
-
-const fixes = {
-  seed: 'go on with the file’s own',
-  now: 'set the clock (PUT /_sandbox/clock)',
-  secret: 'change it per subscription (PATCH /_sandbox/subscriptions/{id})',
-  subscriptions: 'change them at /_sandbox/subscriptions',
 }

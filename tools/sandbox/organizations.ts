@@ -1,19 +1,29 @@
-// Who may call: the seeded organizations with their plans, and their API keys (section 5). A key
-// is shown when it is made; afterwards only masked.
+// Who may call, and how often: the seeded organizations with their plans, API keys (section 5) and
+// rate windows (section 8). A key is shown when it is made; afterwards only masked.
+
 import { limits } from '../../src/protocol/resources.ts'
+import { maskSecret } from '../../src/redaction/redact.ts'
 import { profile } from './profile.ts'
 import type { SeededRandom } from './random.ts'
-import type { ApiKey, Organization, Plan } from './schemas/snapshot.ts'
+import type { ApiKey, Organization, Plan, Snapshot } from './schemas/snapshot.ts'
 
 /** An API key with its secret masked. */
 export interface MaskedKey extends ApiKey {
   readonly plan: Plan
 }
 
-export interface SavedOrganizations {
-  readonly organizations: Organization[]
-  readonly keys: ApiKey[]
+/** The organizations, their keys, and the start of each one's rate window with its requests. */
+export type SavedOrganizations = Pick<Snapshot['state'], 'organizations' | 'keys' | 'rates'>
+
+export interface RateVerdict {
+  readonly allowed: boolean
+  readonly limit: number
+  readonly remaining: number
+  /** Whole seconds until the window resets, at least 1. */
+  readonly retryAfter: number
 }
+
+const windowMs = profile.rate.windowSeconds * 1000
 
 /** Requests per minute that an organization has by its plan or its agreement (section 8). */
 export function rateOf({ plan, ratePerMinute }: Organization): number {
@@ -44,7 +54,7 @@ export function seededOrganizations(now: Date): SavedOrganizations {
     key('limited', 'vandelay'),
     key('revoked', 'acme', false),
   ]
-  return { organizations, keys }
+  return { organizations, keys, rates: {} }
 }
 
 function seeded(id: string, name: string, plan: Plan): Organization {
@@ -59,11 +69,23 @@ function seeded(id: string, name: string, plan: Plan): Organization {
   }
 }
 
+/** API keys that always give one answer (section 5 and 8). */
+export const magicKeys = [
+  { key: 'key_acme', effect: 'Acme, Professional plan' },
+  { key: 'key_globex', effect: 'Globex, Business plan' },
+  { key: 'key_initech', effect: 'Initech, Enterprise plan' },
+  { key: 'key_revoked', effect: '401 UNAUTHORIZED' },
+  { key: 'key_unpaid', effect: '402 PAYMENT_REQUIRED' },
+  { key: 'key_noplan', effect: '403 FORBIDDEN' },
+  { key: 'key_limited', effect: '429 RATE_LIMITED' },
+] as const
+
 export class Organizations {
   readonly #random: SeededRandom
   readonly #organizations = new Map<string, Organization>()
   readonly #keys = new Map<string, ApiKey>()
   readonly #byKey = new Map<string, ApiKey>()
+  #rates: SavedOrganizations['rates'] = {}
 
   constructor(random: SeededRandom) {
     this.#random = random
@@ -114,14 +136,28 @@ export class Organizations {
     return key && this.#masked(this.#put({ ...key, active: false }))
   }
 
-  load({ organizations, keys }: SavedOrganizations): void {
+  /** Counts a request against the fixed window of section 8; refused requests do not count. */
+  takeRate(id: string, limit: number, now: Date): RateVerdict {
+    const time = now.getTime()
+    const window = this.#rates[id]
+    // A clock that was set back must not leave a window that ends far in the future.
+    const isFresh = !window || time >= window[0] + windowMs || time < window[0]
+    const [start, used] = isFresh ? [time, 0] : window
+    const allowed = used < limit
+    this.#rates[id] = [start, allowed ? used + 1 : used]
+    const retryAfter = Math.max(1, Math.ceil((start + windowMs - time) / 1000))
+    return { allowed, limit, remaining: Math.max(0, limit - used - 1), retryAfter }
+  }
+
+  load({ organizations, keys, rates }: SavedOrganizations): void {
+    this.#rates = { ...rates }
     for (const map of [this.#organizations, this.#keys, this.#byKey]) map.clear()
     for (const one of organizations) this.#organizations.set(one.id, one)
     for (const key of keys) this.#put(key)
   }
 
   dump(): SavedOrganizations {
-    return { organizations: this.list(), keys: [...this.#keys.values()] }
+    return { organizations: this.list(), keys: [...this.#keys.values()], rates: { ...this.#rates } }
   }
 
   #put(key: ApiKey): ApiKey {
@@ -132,11 +168,6 @@ export class Organizations {
 
   #masked(key: ApiKey): MaskedKey {
     const plan = this.get(key.organizationId)?.plan ?? 'Starter'
-    return { ...key, key: mask(key.key), plan }
+    return { ...key, key: maskSecret(key.key), plan }
   }
-}
-
-/** The ends of a secret: enough to recognize it, too little to use it. */
-export function mask(secret: string): string {
-  return secret.length > 12 ? `${secret.slice(0, 6)}…${secret.slice(-3)}` : `${secret.slice(0, 4)}…`
 }

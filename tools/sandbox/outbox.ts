@@ -1,6 +1,10 @@
 // The mail that the service would send: invitations (section 4.1) and shared results (section
 // 2.3), kept to be read. With a mailer they are sent as well.
+import type { Transporter } from 'nodemailer'
+import { isLoopback } from '../../src/host/loopback.ts'
 import type { Mail } from './schemas/snapshot.ts'
+
+const from = 'Identity Verification Sandbox <sandbox@idv.example>'
 
 /** Hands a mail to a mail server; rejects when the server does not take it. */
 export type Mailer = (mail: Mail) => Promise<void>
@@ -57,5 +61,21 @@ export class Outbox {
   /** A reset in the meantime has taken the mail away. */
   #sent(mail: Mail, result: Pick<Mail, 'transport' | 'error'>): void {
     if (this.#mails.get(mail.id) === mail) this.#keep({ ...mail, ...result })
+  }
+}
+
+/** The host of an SMTP address, without its password. */
+export const smtpHost = (url: string): string => new URL(url).host || 'localhost'
+
+/** A mailer for an SMTP address, e.g. `smtp://127.0.0.1:1025`. */
+export function smtpMailer(url: string): Mailer {
+  let transporter: Promise<Transporter> | undefined
+  return async ({ to, subject, text }) => {
+    // Loaded with the first mail. Test servers on this machine offer STARTTLS with certificates that
+    // no authority has signed.
+    transporter ??= import('nodemailer').then(({ createTransport }) =>
+      createTransport({ url, ignoreTLS: isLoopback(new URL(url).hostname) }),
+    )
+    await (await transporter).sendMail({ from, to, subject, text })
   }
 }

@@ -27,6 +27,4 @@ export const profile = {
   maxBodyBytes: 1_048_576,
   /** Levels of a request body's nesting: clients still read it inside a list, or a snapshot. */
   maxLevels: deepestAnswer - 10,
-  /** The path of the subject's page; the token follows. */
-  subjectPath: '/verify/',
 } as const

@@ -1,40 +1,53 @@
-// The sandbox as its user holds it: its inside, everything that answers requests, and the ports.
-// Each call that changes something is recorded, so that a scenario can do it again.
+// The sandbox as its user holds it: created from checked options, with its calls and its ports.
 
+import type { Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Hono } from 'hono'
 import { WebhookError } from '../../src/errors.ts'
 import { defined } from '../../src/foundation/defined.ts'
 import type { AssembledVerification } from '../../src/protocol/resources.ts'
-import { apiPath } from './api.ts'
-import { type AppFetch, createApp } from './app.ts'
-import { asArgumentError, checkedArgument } from './argument-error.ts'
-import { assemble } from './assemble.ts'
-import { toStep } from './control-handlers.ts'
-import { Core } from './core.ts'
-import type { DataFile } from './data-file.ts'
-import { refuseFromWithin } from './deliveries/from-within.ts'
-import { HttpError } from './http-error.ts'
-import type { Listening, ListenOptions } from './listen.ts'
-import { smtpHost, smtpMailer } from './mailer.ts'
-import { type SandboxOptions, startOptions } from './options.ts'
-import { profile } from './profile.ts'
+import { encode } from '../../src/signature/encoding.ts'
+import { createApp } from './app.ts'
 import {
-  recordedClock,
-  recordedDeliveries,
-  recordedFaults,
+  called,
+  clockCalls,
+  deliveryCalls,
+  faultCalls,
   type SandboxClock,
   type SandboxDeliveries,
   type SandboxFaults,
-} from './recorded-calls.ts'
-import { Recorder } from './recorder.ts'
-import type { SavedState } from './saved-state.ts'
-import { actionsBody } from './schemas/control-schemas.ts'
-import type { Scenario } from './schemas/scenario.ts'
-import type { Snapshot } from './schemas/snapshot.ts'
+} from './calls.ts'
+import { toStep } from './control.ts'
+import { readDataFile } from './data-file.ts'
+import { checked } from './exchange.ts'
+import { HttpError } from './http-error.ts'
+import { checkOptions, checkSameStart, type SandboxOptions, startOptions } from './options.ts'
+import { smtpHost, smtpMailer } from './outbox.ts'
+import { apiPath } from './paths.ts'
+import { profile } from './profile.ts'
+import { readScenario, runScenario, withScenario } from './scenario.ts'
+import { actionsBody } from './schemas/control.ts'
+import type { SavedState, Snapshot, StartOptions } from './schemas/snapshot.ts'
+import { State } from './state.ts'
 import type { ActionName } from './transitions.ts'
-import { act, type Step } from './verifications.ts'
+import { act, assemble, type Step } from './verifications.ts'
 
 /** An action by its name, or with its step or reason. */
 export type VerificationAction = ActionName | Step
+
+/** The address to listen on; loopback and any free port by default. */
+export interface ListenOptions {
+  readonly port?: number | undefined
+  readonly host?: string | undefined
+}
+
+export interface Listening {
+  readonly url: string
+  readonly host: string
+  readonly port: number
+  /** Ends open connections, streams among them. */
+  close(): Promise<void>
+}
 
 /** The service in a box. */
 export interface Sandbox {
@@ -75,22 +88,46 @@ export interface Sandbox {
   reset(): void
   /** The whole state as JSON, secrets included. */
   snapshot(): Snapshot
-  /**
-   * Records the calls since the start or the last reset as a scenario that repeats them, byte for
-   * byte: print it when a test fails.
-   *
-   * @throws WebhookError `SCENARIO_FAILED` after more than 10,000 actions or 16 MiB of bodies
-   */
-  scenario(): Scenario
   /** @throws WebhookError `OPTION_INVALID` with every field that is wrong */
   restore(snapshot: Snapshot): void
   close(): Promise<void>
 }
 
-export interface SandboxDeps {
-  /** The options, checked and with a seed. */
-  readonly options: SandboxOptions & { readonly seed: string | number }
-  readonly file?: DataFile | undefined
+/**
+ * The whole service in a box: its HTTP API, its signed events, and a control plane to act on both.
+ *
+ * @throws WebhookError `OPTION_INVALID`, `DATA_FILE_FAILED`, `SCENARIO_INVALID`, `SCENARIO_FAILED`
+ * @example
+ * const sandbox = await createSandbox({ seed: 1, subscriptions: [{ url: 'http://127.0.0.1:3000/' }] })
+ * await sandbox.fetch(new Request(`${sandbox.baseUrl}/verifications`, { … }))
+ * await sandbox.flush()
+ */
+export async function createSandbox(given: SandboxOptions = {}): Promise<Sandbox> {
+  const scenario = given.scenario && readScenario(given.scenario)
+  const options = defined(scenario ? withScenario(given, scenario) : given)
+  checkOptions(options)
+  const { data } = options
+  const saved = data === undefined ? undefined : await readDataFile(data)
+  if (saved) checkSameStart(options, saved.start)
+  const start = saved?.start ?? startOptions(options, options.seed ?? randomSeed())
+  const sandbox = new LocalSandbox(options, { start, saved })
+  try {
+    await sandbox.saved()
+    if (scenario) await runScenario(sandbox, scenario)
+    return sandbox
+  } catch (error) {
+    await sandbox.close().catch(() => {})
+    throw error
+  }
+}
+
+/** A new one each time; it is shown, so that a run can be repeated. */
+function randomSeed(): string {
+  return encode(crypto.getRandomValues(new Uint8Array(8)), 'hex')
+}
+
+interface SandboxStart {
+  readonly start: StartOptions
   readonly saved?: SavedState | undefined
 }
 
@@ -100,42 +137,32 @@ export class LocalSandbox implements Sandbox {
   readonly clock: SandboxClock
   readonly faults: SandboxFaults
   readonly deliveries: SandboxDeliveries
-  readonly #core: Core
-  readonly #recorder: Recorder
-  readonly #file: DataFile | undefined
-  readonly #answer: AppFetch
+  readonly #state: State
+  readonly #app: Hono
   readonly #closing = new AbortController()
   readonly #listening: Listening[] = []
   #closed: Promise<void> | undefined
 
-  constructor({ options, file, saved }: SandboxDeps) {
-    const { seed, now, fetch: send = fetch, smtpUrl, deliveryTimeout, rateLimit, hosts } = options
+  constructor(options: SandboxOptions, { start, saved }: SandboxStart) {
+    const { now, data, fetch: send = fetch, smtpUrl, deliveryTimeout, rateLimit, hosts } = options
     const { vendor } = options
-    this.#file = file
-    this.#core = new Core({
-      seed,
+    this.#state = new State({
+      start,
       source: typeof now === 'function' ? now : undefined,
       send,
       timeoutMs: deliveryTimeout ?? vendor?.delivery.timeout ?? profile.delivery.timeoutMs,
       vendor,
       mailer: smtpUrl ? smtpMailer(smtpUrl) : undefined,
       origin: () => this.url,
-      start: saved?.startOptions ?? startOptions(options),
-      file,
+      data,
       saved,
+      expire: (state, row) => act(state, row, { steps: [{ action: 'expire' }] }),
     })
-    const { clock, faults, deliveries } = this.#core
-    const recorder = new Recorder(clock, options)
-    this.#recorder = recorder
-    this.#restartRecording()
-    this.clock = recordedClock(clock, recorder)
-    this.faults = recordedFaults(faults, recorder)
-    this.deliveries = recordedDeliveries(deliveries, recorder)
-    this.#answer = createApp({
-      core: this.#core,
-      reset: () => this.reset(),
-      restore: (snapshot) => this.#restore(snapshot),
-      scenario: () => this.scenario(),
+    this.clock = clockCalls(this.#state.clock)
+    this.faults = faultCalls(this.#state.faults)
+    this.deliveries = deliveryCalls(this.#state.deliveries)
+    this.#app = createApp({
+      state: this.#state,
       rateLimit,
       mailServer: smtpUrl ? smtpHost(smtpUrl) : undefined,
       listenHost: () => this.#listening.at(-1)?.host,
@@ -156,16 +183,15 @@ export class LocalSandbox implements Sandbox {
   }
 
   get seed(): string | number {
-    return this.#core.random.seed
+    return this.#state.random.seed
   }
 
   get secret(): string {
-    return this.#core.secret
+    return this.#state.secret
   }
 
   async listen(options?: ListenOptions): Promise<Listening> {
-    const { serve } = await import('./listen.ts')
-    const listening = await serve(this.fetch, options)
+    const listening = await serveOn(this.fetch, options)
     this.#listening.push(listening)
     return listening
   }
@@ -175,49 +201,40 @@ export class LocalSandbox implements Sandbox {
     actions: VerificationAction | readonly VerificationAction[],
     { force }: { readonly force?: boolean } = {},
   ): Promise<AssembledVerification> {
-    const { state, journal } = this.#core
-    const body = defined({ actions: [actions].flat(), force })
-    const read = checkedArgument('act', actionsBody, body)
+    const state = this.#state
+    const body = { actions: [actions].flat() }
+    const read = called('act', () => checked(actionsBody, body, 'request body'))
     const row = state.verifications.get(id)
     if (!row)
       throw new WebhookError('VERIFICATION_UNKNOWN', `act: verification ${id} does not exist`)
-    // Recorded as a request: what fails here fails again, and the rest goes on.
-    this.#recorder.call('POST', `/verifications/${id}/actions`, body)
     try {
       act(state, row, { steps: read.actions.map(toStep), force })
     } catch (cause) {
       if (!(cause instanceof HttpError)) throw cause
       throw new WebhookError('ILLEGAL_TRANSITION', `act: ${cause.message}`, { cause })
     }
-    await journal.settled()
+    await state.saved()
     return assemble(row)
   }
 
   async flush(): Promise<void> {
-    refuseFromWithin('flush()')
-    this.#recorder.add({ flush: true })
-    await this.#core.flush()
+    await this.#state.flush()
   }
 
   reset(): void {
-    this.#core.reset()
-    this.#restartRecording()
+    this.#state.reset()
   }
 
   snapshot(): Snapshot {
-    return this.#core.snapshot()
-  }
-
-  scenario(): Scenario {
-    return this.#recorder.scenario()
+    return this.#state.snapshot()
   }
 
   restore(snapshot: Snapshot): void {
-    try {
-      this.#restore(snapshot)
-    } catch (error) {
-      throw asArgumentError('restore: the snapshot', error)
-    }
+    called('restore: the snapshot', () => this.#state.restore(snapshot))
+  }
+
+  saved(): Promise<void> {
+    return this.#state.saved()
   }
 
   close(): Promise<void> {
@@ -228,22 +245,46 @@ export class LocalSandbox implements Sandbox {
   async #fetch(input: Request | URL | string, init?: RequestInit): Promise<Response> {
     if (this.#closing.signal.aborted) throw new TypeError('the sandbox is closed')
     const request = input instanceof Request && !init ? input : new Request(input, init)
-    const answered = this.#recorder.request(request)
-    return this.#answer(request).finally(answered)
-  }
-
-  #restore(snapshot: unknown): void {
-    this.#core.restore(snapshot)
-    this.#recorder.restart(this.#core.snapshot())
-  }
-
-  #restartRecording(): void {
-    this.#recorder.restart(this.#core.fresh ? undefined : this.#core.snapshot())
+    return this.#app.fetch(request)
   }
 
   async #close(): Promise<void> {
     this.#closing.abort()
     await Promise.all(this.#listening.map((one) => one.close()))
-    await this.#core.close().finally(() => this.#file?.close())
+    await this.#state.close()
+  }
+}
+
+/** Serves over HTTP; rejects with the system's error if the port is taken. */
+async function serveOn(
+  fetch: (request: Request) => Promise<Response>,
+  { port = 0, host = '127.0.0.1' }: ListenOptions = {},
+): Promise<Listening> {
+  const { createAdaptorServer } = await import('@hono/node-server')
+  const server = createAdaptorServer({
+    // The library passes a second argument of its own.
+    fetch: (request) => fetch(request),
+    overrideGlobalObjects: false,
+  }) as Server
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, host, () => {
+      server.off('error', reject)
+      resolve()
+    })
+  })
+  const bound = (server.address() as AddressInfo).port
+  // A wildcard address cannot be called.
+  const reached = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host
+  const name = reached.includes(':') ? `[${reached}]` : reached
+  return {
+    url: `http://${name}:${bound}`,
+    host,
+    port: bound,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
   }
 }

@@ -1,10 +1,42 @@
-// The filters and sorts of the two lists (sections 4.2 and 4.5), as selections over rows.
+// The filters, sorts and pages of the two lists (sections 2.5, 4.2 and 4.5).
+import type { Pagination } from '../../src/protocol/resources.ts'
 import { verificationStatuses } from '../../src/protocol/values.ts'
-import type { ClientsQuery, VerificationsQuery } from './schemas/api-inputs.ts'
+import type { ClientsQuery, VerificationsQuery } from './schemas/api.ts'
 import type { ClientRow, VerificationRow } from './schemas/snapshot.ts'
-import type { Selection } from './table.ts'
 
 type Test<Kind> = (row: Kind) => boolean
+
+/** Which rows a list shows, and in which order: newest first if `compare` is left out. */
+interface Selection<Kind> {
+  readonly keep: Test<Kind>
+  readonly compare?: ((one: Kind, other: Kind) => number) | undefined
+}
+
+/** The resources of an organization that a selection keeps, in its order; ties newest first. */
+export function selected<Kind extends VerificationRow | ClientRow>(
+  rows: ReadonlyMap<string, Kind>,
+  orgId: string,
+  { keep, compare: order }: Selection<Kind>,
+): readonly Kind['resource'][] {
+  const kept = [...rows.values()].filter((row) => row.resource.orgId === orgId && keep(row))
+  kept.reverse().sort((one, other) => compare(other.resource.createdAt, one.resource.createdAt))
+  if (order) kept.sort(order)
+  return kept.map(({ resource }) => resource)
+}
+
+/** One page of a list, with the pagination of section 2.5. */
+export function pageOf<Item>(
+  items: readonly Item[],
+  { page, limit }: { readonly page: number; readonly limit: number },
+): { readonly data: readonly Item[]; readonly pagination: Pagination } {
+  const total = items.length
+  const totalPages = Math.ceil(total / limit)
+  const hasPrev = page > 1 && totalPages > 0
+  return {
+    data: items.slice((page - 1) * limit, page * limit),
+    pagination: { page, limit, total, totalPages, hasNext: page < totalPages, hasPrev },
+  }
+}
 
 export function selectVerifications(query: VerificationsQuery): Selection<VerificationRow> {
   const { type, status, clientId, matterId, search, dateFrom, dateTo, sort } = query
@@ -25,7 +57,7 @@ export function selectVerifications(query: VerificationsQuery): Selection<Verifi
     const matches = matcher(search)
     tests.push(({ resource }) => matches(resource.subjectName) || matches(resource.subjectEmail))
   }
-  return { key: JSON.stringify(query), keep: all(tests), compare: verificationOrders[sort ?? ''] }
+  return { keep: all(tests), compare: verificationOrders[sort ?? ''] }
 }
 
 export function selectClients(query: ClientsQuery): Selection<ClientRow> {
@@ -40,14 +72,14 @@ export function selectClients(query: ClientsQuery): Selection<ClientRow> {
       return [nameOf({ resource }), businessName, email, externalId].some(matches)
     })
   }
-  return { key: JSON.stringify(query), keep: all(tests), compare: clientOrders[sort ?? ''] }
+  return { keep: all(tests), compare: clientOrders[sort ?? ''] }
 }
 
 const rank = new Map(verificationStatuses.map((status, at) => [status, at]))
 const rankOf = ({ resource }: VerificationRow) =>
   rank.get(resource.status) ?? verificationStatuses.length
 
-/** The default order, newest first, is the table's own; ties keep it. */
+/** The default order is newest first; ties keep it. */
 const verificationOrders: Readonly<
   Record<string, (one: VerificationRow, other: VerificationRow) => number>
 > = {
@@ -102,7 +134,6 @@ function matcher(search: string): (text: string | null) => boolean {
   return (text) => text !== null && pattern.test(text)
 }
 
-function all<Kind>(tests: readonly Test<Kind>[]): Test<Kind> | undefined {
-  if (tests.length === 0) return undefined
+function all<Kind>(tests: readonly Test<Kind>[]): Test<Kind> {
   return (row) => tests.every((test) => test(row))
 }

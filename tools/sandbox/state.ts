@@ -1,68 +1,113 @@
-// The service's own state: verifications, clients, organizations, mail, rates. Every change passes
-// through here to be saved, sent to subscriptions and shown to watchers; what may happen is decided
-// elsewhere.
+// A sandbox's inside: the service's records, clock, random source, faults and deliveries around one
+// event bus and one data file. A snapshot, a restore and a reset cover all of them. What may happen
+// to a record is decided elsewhere; every change passes through here to be kept, sent and shown.
+
+import type { Fetch } from '../../src/client/attempt.ts'
+import { systemClock } from '../../src/foundation/clock.ts'
 import type { EventName } from '../../src/protocol/names.ts'
-import type { VirtualClock } from './clock.ts'
-import type { Occurrence } from './deliveries/plan.ts'
-import type { EventBus } from './event-bus.ts'
-import { Expiries } from './expiries.ts'
-import type { Change } from './journal.ts'
-import { mask, Organizations, seededOrganizations } from './organizations.ts'
+import type { Vendor } from '../../src/protocol/vendor.ts'
+import { maskSecret } from '../../src/redaction/redact.ts'
+import { VirtualClock } from './clock.ts'
+import { DataFile } from './data-file.ts'
+import { Deliveries, details, unmeasured } from './deliveries/deliveries.ts'
+import { EventBus } from './events.ts'
+import { checked } from './exchange.ts'
+import { FaultRules } from './faults.ts'
+import { Organizations, type RateVerdict, seededOrganizations } from './organizations.ts'
 import { type Mailer, Outbox } from './outbox.ts'
-import type { SeededRandom } from './random.ts'
-import { RateLimiter, type RateVerdict } from './rate-limit.ts'
-import type { ClientRow, Snapshot, VerificationRow } from './schemas/snapshot.ts'
-import { Table } from './table.ts'
+import { SeededRandom } from './random.ts'
+import {
+  type ClientRow,
+  type SavedState,
+  type Snapshot,
+  type StartOptions,
+  type SubscriptionRow,
+  snapshotSchema,
+  type VerificationRow,
+} from './schemas/snapshot.ts'
 import { isOpen } from './transitions.ts'
 
-export type StateDump = Snapshot['state']
-
 export interface StateOptions {
-  readonly clock: VirtualClock
-  readonly random: SeededRandom
-  readonly events: EventBus
+  readonly start: StartOptions
+  /** The time that the clock follows; the system's by default. */
+  readonly source: (() => Date) | undefined
+  readonly send: Fetch
+  readonly timeoutMs: number
+  /** The vendor in whose form events are sent; the service's own by default. */
+  readonly vendor: Vendor | undefined
   readonly mailer: Mailer | undefined
-  /** Where the sandbox is reached, for links; no slash at the end. */
+  /** The address of the sandbox, for links; no slash at the end. */
   readonly origin: () => string
-  readonly record: (change: Change) => void
-  /** Called when the counters have changed. */
-  readonly touch: () => void
-  readonly emit: (occurrence: Occurrence) => void
-  /** Called when a verification's link has run out. */
+  /** The name of the data file. */
+  readonly data: string | undefined
+  /** The content of the data file; undefined if it is new. */
+  readonly saved: SavedState | undefined
+  /** Called when the link of an open verification has run out. */
   readonly expire: (state: State, row: VerificationRow) => void
 }
 
-/** A state without records, as after a reset. */
-export function emptyState(now: Date): StateDump {
-  const nothing = { seq: 0, verifications: [], clients: [], outbox: [], rates: {} }
-  return { ...nothing, ...seededOrganizations(now) }
-}
-
 export class State {
+  readonly events = new EventBus()
   readonly clock: VirtualClock
   readonly random: SeededRandom
-  readonly origin: () => string
-  readonly verifications = new Table<VerificationRow>()
-  readonly clients = new Table<ClientRow>()
+  readonly faults: FaultRules
+  readonly deliveries: Deliveries
   readonly organizations: Organizations
   readonly outbox: Outbox
-  readonly expiries: Expiries
-  readonly #options: StateOptions
-  readonly #rates = new RateLimiter()
+  readonly origin: () => string
+  /** In the order of creation, by id. */
+  readonly verifications = new Map<string, VerificationRow>()
+  readonly clients = new Map<string, ClientRow>()
+  readonly #expire: StateOptions['expire']
+  readonly #initial: Snapshot
+  readonly #file: DataFile | undefined
+  #secret: string
   #seq = 0
 
   constructor(options: StateOptions) {
-    const { clock, random, origin, mailer, expire } = options
-    this.#options = options
-    this.clock = clock
+    const { start, saved, data, source = systemClock } = options
+    this.origin = options.origin
+    this.#expire = options.expire
+    const random = new SeededRandom(start.seed)
     this.random = random
-    this.origin = origin
-    this.organizations = new Organizations(random)
-    this.outbox = new Outbox(mailer, (mail) => this.#changed('mail', mail.id, mail))
-    this.expiries = new Expiries(clock, (id) => {
-      const row = this.verifications.get(id)
-      if (row) expire(this, row)
+    const clock = new VirtualClock({
+      source,
+      frozenAt: start.now === undefined ? undefined : new Date(start.now),
+      onChange: () =>
+        this.#changed('clock', { now: clock.now().toISOString(), frozen: clock.frozen }),
     })
+    this.clock = clock
+    const faults = new FaultRules(random, () => this.#changed('faults', { faults: faults.list() }))
+    this.faults = faults
+    this.organizations = new Organizations(random)
+    this.outbox = new Outbox(options.mailer, (mail) => this.#changed('mail', mail))
+    this.deliveries = new Deliveries({
+      ...options,
+      clock,
+      random,
+      faults,
+      secret: () => this.#secret,
+      hasOrganization: (id) => this.organizations.get(id) !== undefined,
+      onDelivery: (row) => this.#changed('delivery', details(row)),
+      onSubscription: (id, row) =>
+        this.#changed('subscription', row ? masked(row) : { id, removed: true }),
+    })
+    // Drawn in any case, so that what follows from the seed does not depend on the option.
+    const drawn = `whsec_${random.token()}`
+    this.#secret = start.secret ?? drawn
+    this.organizations.load(seededOrganizations(clock.now()))
+    for (const one of start.subscriptions ?? []) this.deliveries.subscriptions.create(one)
+    this.#initial = this.snapshot()
+    if (saved) this.#load(saved.snapshot)
+    if (data !== undefined) {
+      this.#file = new DataFile(data, () => ({ start, snapshot: this.#dump() }))
+      this.#file.change()
+    }
+  }
+
+  /** The secret of subscriptions without their own. */
+  get secret(): string {
+    return this.#secret
   }
 
   nextSeq(): number {
@@ -71,62 +116,130 @@ export class State {
 
   /** Counts a request against its organization's rate. */
   takeRate(organizationId: string, limit: number): RateVerdict {
-    const verdict = this.#rates.take(organizationId, limit, this.clock.now())
-    if (verdict.allowed) this.#options.touch()
+    const verdict = this.organizations.takeRate(organizationId, limit, this.clock.now())
+    if (verdict.allowed) this.#file?.change()
     return verdict
   }
 
   emit(name: EventName, resource: VerificationRow['resource'] | ClientRow['resource']): void {
-    const { events, emit } = this.#options
-    events.publish(name, resource)
+    this.events.publish(name, resource)
     const occurredAt = this.clock.now()
-    emit({ organizationId: resource.orgId, name, data: resource, occurredAt })
+    this.deliveries.emit({ organizationId: resource.orgId, name, data: resource, occurredAt })
   }
 
   saveVerification(row: VerificationRow): void {
-    this.#changed('verification', row.resource.id, row, row.resource)
+    this.verifications.set(row.resource.id, row)
+    this.#changed('verification', row.resource)
   }
 
   saveClient(row: ClientRow): void {
-    this.#changed('client', row.resource.id, row, row.resource)
+    this.clients.set(row.resource.id, row)
+    this.#changed('client', row.resource)
   }
 
   saveOrganizations(): void {
     const { organizations, keys } = this.organizations.dump()
-    const masked = { organizations, keys: keys.map((key) => ({ ...key, key: mask(key.key) })) }
-    this.#changed('organizations', 'all', { organizations, keys }, masked)
+    const masked = keys.map((key) => ({ ...key, key: maskSecret(key.key) }))
+    this.#changed('organizations', { organizations, keys: masked })
   }
 
-  /** The last sequence number and the rate windows. */
-  counters(): Pick<StateDump, 'seq' | 'rates'> {
-    return { seq: this.#seq, rates: this.#rates.dump() }
+  /** Expires a verification at its date, unless its subject has submitted by then (section 6). */
+  expireLater({ resource: { id, expiresAt } }: VerificationRow): void {
+    this.clock.schedule(new Date(expiresAt), () => {
+      const row = this.verifications.get(id)
+      if (row && isOpen(row)) this.#expire(this, row)
+    })
   }
 
-  dump(): StateDump {
+  snapshot(): Snapshot {
+    const { webhooks, ...rest } = this.#dump()
+    const deliveries = webhooks.deliveries.map(unmeasured)
+    return structuredClone({ ...rest, webhooks: { ...webhooks, deliveries } })
+  }
+
+  /** Restores a snapshot. The snapshot is checked as a whole before any of it is loaded. */
+  restore(next: unknown): void {
+    checked(snapshotSchema, next, 'snapshot')
+    // Restored as given, with the fields that the schema does not know.
+    this.#replace(structuredClone(next as Snapshot))
+  }
+
+  /** Resets everything to the state right after the start. */
+  reset(): void {
+    this.#replace(structuredClone(this.#initial))
+  }
+
+  /** Resolves when no delivery and no mail is due. */
+  async flush(): Promise<void> {
+    await this.deliveries.flush()
+    await this.outbox.flush()
+    await this.saved()
+  }
+
+  /**
+   * Resolves when every change made so far is in the data file, if there is one.
+   *
+   * @throws WebhookError `DATA_FILE_FAILED`
+   */
+  async saved(): Promise<void> {
+    await this.#file?.saved()
+  }
+
+  close(): Promise<void> {
+    this.deliveries.close()
+    this.clock.close()
+    return this.saved()
+  }
+
+  #dump(): Snapshot {
     return {
-      ...this.counters(),
-      verifications: Array.from(this.verifications.all(), (row) => ({ ...row })),
-      clients: Array.from(this.clients.all(), (row) => ({ ...row })),
-      outbox: this.outbox.list(),
-      ...this.organizations.dump(),
+      version: 2,
+      seed: this.random.seed,
+      secret: this.#secret,
+      clock: this.clock.dump(),
+      random: this.random.dump(),
+      faults: this.faults.dump(),
+      state: {
+        seq: this.#seq,
+        verifications: [...this.verifications.values()],
+        clients: [...this.clients.values()],
+        outbox: this.outbox.list(),
+        ...this.organizations.dump(),
+      },
+      webhooks: this.deliveries.dump(),
     }
   }
 
-  load(saved: StateDump): void {
-    this.#seq = saved.seq
-    this.organizations.load(saved)
-    this.#rates.load(saved.rates)
-    this.outbox.load(saved.outbox)
-    this.verifications.load(saved.verifications)
-    this.clients.load(saved.clients)
-    const open = saved.verifications.filter(isOpen)
-    this.expiries.load(
-      open.map(({ resource: { id, expiresAt } }) => ({ at: Date.parse(expiresAt), id })),
-    )
+  #load({ state, ...next }: Snapshot): void {
+    this.#secret = next.secret
+    this.clock.load(next.clock)
+    this.faults.load(next.faults)
+    this.#seq = state.seq
+    this.organizations.load(state)
+    this.outbox.load(state.outbox)
+    this.verifications.clear()
+    for (const row of state.verifications) {
+      this.verifications.set(row.resource.id, row)
+      if (isOpen(row)) this.expireLater(row)
+    }
+    this.clients.clear()
+    for (const row of state.clients) this.clients.set(row.resource.id, row)
+    this.deliveries.load(next.webhooks)
+    // Last, so that loading leaves no trace in what is drawn afterwards.
+    this.random.load(next.seed, next.random)
   }
 
-  #changed(kind: string, id: string, value: unknown, shown = value): void {
-    this.#options.record({ kind, id, value })
-    this.#options.events.publish(kind, shown)
+  #replace(next: Snapshot): void {
+    this.#load(next)
+    this.#changed('state', { restored: true })
   }
+
+  #changed(kind: string, shown: unknown): void {
+    this.#file?.change()
+    this.events.publish(kind, shown)
+  }
+}
+
+function masked({ previous: _, ...subscription }: SubscriptionRow) {
+  return { ...subscription, secret: maskSecret(subscription.secret) }
 }

@@ -18,7 +18,7 @@ export async function subjectPage(
   token: string,
   request: Request,
 ): Promise<Response> {
-  const row = [...state.verifications.all()].find((one) => one.resource.accessToken === token)
+  const row = [...state.verifications.values()].find((one) => one.resource.accessToken === token)
   if (!row) return messageResponse('This link is not valid.', 404)
   const { pathname, search, searchParams } = new URL(request.url)
   const view = viewOf(row, searchParams.get('returnUrl') ?? row.config?.returnUrl)

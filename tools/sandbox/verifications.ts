@@ -1,12 +1,14 @@
 // Changes of a verification: its creation and the actions of subject, operator and clock.
 // Every change sets updatedAt, extends the audit trail and, where section 6 has one, emits an event.
 import { defined } from '../../src/foundation/defined.ts'
-import { limits, type Requirement } from '../../src/protocol/resources.ts'
-import { assemble } from './assemble.ts'
+import {
+  type AssembledVerification,
+  limits,
+  type Requirement,
+} from '../../src/protocol/resources.ts'
 import { HttpError, invalidFields } from './http-error.ts'
-import { magicActions } from './magic.ts'
-import { profile } from './profile.ts'
-import type { VerificationInput } from './schemas/api-inputs.ts'
+import { subjectPath } from './paths.ts'
+import type { VerificationInput } from './schemas/api.ts'
 import type { ClientRow, Organization, TrailEntry, VerificationRow } from './schemas/snapshot.ts'
 import type { State } from './state.ts'
 import { type ActionName, allowedIn, isOpen, transitions } from './transitions.ts'
@@ -43,12 +45,10 @@ export function createVerification(
     trail: noTrail,
     ...defined({ config: input.config, thirdParties: input.thirdParties }),
   }
-  state.verifications.insert(row)
   state.saveVerification(row)
-  state.expiries.add({ at: Date.parse(resource.expiresAt), id: resource.id })
+  state.expireLater(row)
   if (client) {
     client.resource = { ...client.resource, requestCount: client.resource.requestCount + 1 }
-    state.clients.changed(client)
     state.saveClient(client)
   }
   invite(state, resource)
@@ -113,7 +113,7 @@ function clientName(client: ClientRow | undefined): string | null {
 
 function invite({ outbox, random, origin }: State, resource: Resource): void {
   if (resource.subjectEmail === null) return
-  const link = `${origin()}${profile.subjectPath}${resource.accessToken}`
+  const link = `${origin()}${subjectPath}${resource.accessToken}`
   outbox.put({
     id: random.uuid(),
     kind: 'invitation',
@@ -155,18 +155,17 @@ export function act(state: State, row: VerificationRow, { steps, force }: Action
   }
   if (entries.length === 0) return
   if (!wasOpen && isOpen(row)) reopen(state, row)
-  state.verifications.changed(row)
   state.saveVerification(row)
   for (const { step, resource } of entries) announce(state, row, { step, resource })
 }
 
 /** A link that is reopened by force expires like a new one where its date has passed. */
-function reopen({ clock, expiries }: State, row: VerificationRow): void {
-  const { id, expiresDays, expiresAt } = row.resource
-  const now = clock.now().getTime()
+function reopen(state: State, row: VerificationRow): void {
+  const { expiresDays, expiresAt } = row.resource
+  const now = state.clock.now().getTime()
   const at = Date.parse(expiresAt) > now ? Date.parse(expiresAt) : now + expiresDays * dayMs
   row.resource = { ...row.resource, expiresAt: new Date(at).toISOString() }
-  expiries.add({ at, id })
+  state.expireLater(row)
 }
 
 function checkLegal({ resource, completed }: VerificationRow, { action, step }: Step): void {
@@ -247,4 +246,87 @@ function share({ outbox, random, clock }: State, row: VerificationRow): void {
       shared: Object.fromEntries(shared.map((field) => [field, result[field]])),
     })
   }
+}
+
+/** The behavior that a magic name selects. */
+export interface MagicName {
+  readonly name: string
+  readonly actions: readonly ActionName[]
+  readonly effect: string
+}
+
+/** Magic subject names; they match whole and whatever the case. */
+export const magicNames: readonly MagicName[] = [
+  {
+    name: 'Auto Approve',
+    actions: ['start', 'submit', 'review', 'approve'],
+    effect: 'the subject submits all steps and the operator approves, with a score of 97',
+  },
+  {
+    name: 'Auto Reject',
+    actions: ['start', 'submit', 'review', 'reject'],
+    effect: 'the subject submits all steps and the operator rejects, with a score of 12',
+  },
+  {
+    name: 'Auto Review',
+    actions: ['start', 'submit', 'review'],
+    effect: 'the subject submits all steps; the verification waits for an operator',
+  },
+  {
+    name: 'No Answer',
+    actions: [],
+    effect: 'the subject never opens the link; the verification expires by the clock',
+  },
+]
+
+function magicActions(subjectName: string | null): readonly ActionName[] {
+  const wanted = subjectName?.trim().toLowerCase()
+  return magicNames.find(({ name }) => name.toLowerCase() === wanted)?.actions ?? []
+}
+
+type StepData = Readonly<Record<string, unknown>>
+
+/** The step of each field of section 2.2; consent, attestation and estate appear only in the trail. */
+const stepOf = {
+  person: 'person',
+  biometric: 'biometric_face',
+  location: 'location',
+  contact: 'contact',
+  business: 'business',
+  financial: 'financial',
+  pep: 'pep_hio',
+} as const
+
+/** The single-request read of section 2.2: with the score, the step objects and the audit trail. */
+export function assemble(row: VerificationRow): AssembledVerification {
+  const { resource, score, trail } = row
+  const data = Object.entries(stepOf).map(([field, step]) => [field, stepData(row, step)])
+  const document = stepData(row, 'document')
+  return {
+    ...resource,
+    score,
+    ...(Object.fromEntries(data) as Record<keyof typeof stepOf, StepData | null>),
+    documents: document ? [document] : [],
+    steps: [creation(row), ...trail.map((entry) => withGiven(entry, row))],
+  }
+}
+
+/** The data of a step: what the subject filled in; null until the step is submitted. */
+export function stepData({ completed, given }: VerificationRow, step: string): StepData | null {
+  const completedAt = completed[step]
+  return completedAt === undefined ? null : { status: 'completed', completedAt, ...given?.[step] }
+}
+
+/** Steps without an object of their own: what was given is in their entry of the trail. */
+const unplaced = /^(?:consent|attestation|estate)$/
+
+function withGiven(entry: TrailEntry, { given }: VerificationRow): TrailEntry | object {
+  const own = entry.step !== null && unplaced.test(entry.step) ? given?.[entry.step] : undefined
+  return own ? { ...entry, given: own } : entry
+}
+
+/** The trail's first entry follows from the row, which therefore does not hold it. */
+function creation({ resource }: VerificationRow): TrailEntry {
+  const { createdAt: at } = resource
+  return { at, action: 'create', actor: 'requestor', step: null, status: 'initiated' }
 }

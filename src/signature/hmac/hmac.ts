@@ -32,9 +32,9 @@ export function isPublicKey(algorithm: Scheme['algorithm']): algorithm is Public
   return algorithm === 'ed25519' || algorithm === 'es256' || algorithm === 'rs256'
 }
 
-/** A key, made once for each secret and kept. */
+/** A key, made once for each secret and kept. Those of public keys come from keys.ts. */
 export interface HmacKey {
-  /** The signature over all parts in a row; of a public key, only where it is the private one. */
+  /** The signature over all parts in a row; a public key rejects. */
   sign(parts: readonly Uint8Array[]): Promise<Uint8Array>
   /**
    * Whether one of the signatures is the key's over the parts. Each is in lower-case hex, a digest
@@ -43,8 +43,8 @@ export interface HmacKey {
   matches(parts: readonly Uint8Array[], signatures: readonly string[]): boolean | Promise<boolean>
 }
 
-/** For public keys `secret` is DER: SPKI, or PKCS #8 of the private key. */
-export type MakeHmacKey = (secret: Uint8Array, algorithm: Scheme['algorithm']) => HmacKey
+/** `token` compares the secret itself. */
+export type MakeHmacKey = (secret: Uint8Array, algorithm: HmacAlgorithm | 'token') => HmacKey
 
 export type Digest = (bytes: Uint8Array) => Promise<Uint8Array>
 

@@ -1,30 +1,16 @@
 // Proof by node:crypto, with all that depends on a key alone prepared once.
-import {
-  createHash,
-  createPrivateKey,
-  createPublicKey,
-  createSign,
-  createVerify,
-  sign as signOnce,
-  timingSafeEqual,
-  verify as verifyOnce,
-} from 'node:crypto'
-import type { PublicKeyName } from '../../protocol/scheme-definition.ts'
-import { isPrivate, toP1363 } from './der.ts'
+import { createHash, timingSafeEqual } from 'node:crypto'
 import {
   type Digest,
   type DigestSync,
   digestLength,
   type HmacKey,
-  isHmac,
-  isPublicKey,
   type MakeHmacKey,
 } from './hmac.ts'
 import { OneShotHmac } from './one-shot.ts'
 
 export const makeHmacKey: MakeHmacKey = (secret, algorithm) => {
-  if (isPublicKey(algorithm)) return publicKey(secret, algorithm)
-  if (!isHmac(algorithm)) return tokenKey(secret)
+  if (algorithm === 'token') return tokenKey(secret)
   const hmac = new OneShotHmac(secret, algorithm)
   // Compared as hex in buffers of the key's own: faster than to decode each claimed signature.
   const length = digestLength[algorithm] * 2
@@ -57,37 +43,6 @@ function tokenKey(secret: Uint8Array): HmacKey {
       }
       return matched
     },
-  }
-}
-
-const dsaEncoding = 'ieee-p1363'
-
-function publicKey(der: Uint8Array, algorithm: PublicKeyName): HmacKey {
-  const bytes = Buffer.from(der)
-  const secret = isPrivate(der)
-    ? createPrivateKey({ key: bytes, format: 'der', type: 'pkcs8' })
-    : undefined
-  const key = secret
-    ? createPublicKey(secret)
-    : createPublicKey({ key: bytes, format: 'der', type: 'spki' })
-  const matchesOne = (parts: readonly Uint8Array[], given: Uint8Array) => {
-    const signature = algorithm === 'es256' ? toP1363(given) : given
-    if (!signature) return false
-    if (algorithm === 'ed25519') return verifyOnce(null, Buffer.concat(parts), key, signature)
-    const verifier = createVerify('sha256')
-    for (const part of parts) verifier.update(part)
-    return verifier.verify({ key, dsaEncoding }, signature)
-  }
-  return {
-    sign: async (parts) => {
-      if (!secret) throw new TypeError('a public key cannot sign: pass the private key')
-      if (algorithm === 'ed25519') return signOnce(null, Buffer.concat(parts), secret)
-      const signer = createSign('sha256')
-      for (const part of parts) signer.update(part)
-      return signer.sign({ key: secret, dsaEncoding })
-    },
-    matches: (parts, signatures) =>
-      signatures.some((signature) => matchesOne(parts, Buffer.from(signature, 'hex'))),
   }
 }
 

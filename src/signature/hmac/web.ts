@@ -1,22 +1,12 @@
 // Proof by WebCrypto, for runtimes without node:crypto; the platform compares in constant time.
 import { concat } from '../../foundation/bytes.ts'
-import type { PublicKeyName } from '../../protocol/scheme-definition.ts'
 import { bytesOfHex, toHex } from '../encoding.ts'
-import { isPrivate, toP1363 } from './der.ts'
-import {
-  type Digest,
-  type DigestSync,
-  type HmacKey,
-  isHmac,
-  isPublicKey,
-  type MakeHmacKey,
-} from './hmac.ts'
+import type { Digest, DigestSync, HmacKey, MakeHmacKey } from './hmac.ts'
 
 const names = { sha1: 'SHA-1', sha256: 'SHA-256', sha512: 'SHA-512' } as const
 
 export const makeHmacKey: MakeHmacKey = (secret, algorithm) => {
-  if (isPublicKey(algorithm)) return publicKey(secret, algorithm)
-  if (!isHmac(algorithm)) return tokenKey(secret)
+  if (algorithm === 'token') return tokenKey(secret)
   let imported: Promise<CryptoKey> | undefined
   const key = () => {
     const hash = { name: 'HMAC', hash: names[algorithm] }
@@ -51,51 +41,6 @@ function tokenKey(secret: Uint8Array): HmacKey {
         matched = (await blind.matches([bytesOfHex(token)], [expected])) || matched
       }
       return matched
-    },
-  }
-}
-
-const algorithms = {
-  ed25519: { name: 'Ed25519' },
-  es256: { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' },
-  rs256: { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' },
-} as const
-
-function publicKey(der: Uint8Array, algorithm: PublicKeyName): HmacKey {
-  const how = algorithms[algorithm]
-  let secret: Promise<CryptoKey> | undefined
-  let known: Promise<CryptoKey> | undefined
-  const own = () => {
-    secret ??= crypto.subtle.importKey('pkcs8', owned(der), how, true, ['sign'])
-    return secret
-  }
-  const key = () => {
-    known ??= isPrivate(der)
-      ? own().then(publicHalf)
-      : crypto.subtle.importKey('spki', owned(der), how, false, ['verify'])
-    return known
-  }
-  const publicHalf = async (half: CryptoKey) => {
-    const { kty, crv, x, y, n, e } = await crypto.subtle.exportKey('jwk', half)
-    const open = Object.fromEntries(
-      Object.entries({ kty, crv, x, y, n, e }).filter(([, value]) => value !== undefined),
-    )
-    return crypto.subtle.importKey('jwk', open, how, false, ['verify'])
-  }
-  return {
-    sign: async (parts) => {
-      if (!isPrivate(der)) throw new TypeError('a public key cannot sign: pass the private key')
-      return new Uint8Array(await crypto.subtle.sign(how, await own(), concat(parts)))
-    },
-    matches: async (parts, signatures) => {
-      const message = concat(parts)
-      for (const one of signatures) {
-        const given = bytesOfHex(one)
-        const signature = algorithm === 'es256' ? toP1363(given) : given
-        if (!signature) continue
-        if (await crypto.subtle.verify(how, await key(), owned(signature), message)) return true
-      }
-      return false
     },
   }
 }

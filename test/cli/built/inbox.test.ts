@@ -80,7 +80,7 @@ async function told(app: Application, args: readonly string[], options: RunOptio
     .replaceAll(/\d+ s( open)?$/gm, 'N s$1')
     .replaceAll(/\d+ days/g, 'N days')
     .replaceAll(/ \(\S+inbox\.test\.ts:\d+:\d+\)/g, ' (PLACE)')
-    .replaceAll(/{"id":"\d"/g, '{"id":"DIGIT"')
+    .replaceAll(/{"id":"[0-9a-f-]{36}"/g, '{"id":"UUID"')
   return { ...ran, text }
 }
 

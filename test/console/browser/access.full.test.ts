@@ -55,9 +55,6 @@ async function sandboxPages() {
     'faults',
     'access',
     'reveals',
-    'api',
-    'api/v2/createVerification',
-    'api/sandbox/advanceClock',
     'assumptions',
   ]
     .map((path) => `${url}/#/${path}`)

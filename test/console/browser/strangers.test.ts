@@ -170,7 +170,7 @@ describe('whoever clicks in another order than was thought of', () => {
     await page.getByText('STORE_UNAVAILABLE').first().waitFor()
     await deliver(body('evt_2'))
     state.down = false
-    await page.getByRole('region', { name: 'Entry' }).getByText('evt_1').waitFor()
+    await page.getByRole('region', { name: 'Entry' }).getByText('evt_1', { exact: true }).waitFor()
     await page.locator('.live[data-state="live"]').waitFor()
     await expect.poll(() => page.locator('.row').count()).toBe(2)
     expectClean(one)

@@ -1,7 +1,7 @@
 // Processes whose clocks differ agree on the database's time.
 import { createInbox } from 'idv-webhooks/inbox'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { StoreClock } from '../../../src/inbox/stores/postgres/store-clock.ts'
+import { StoreClock } from '../../../src/inbox/stores/postgres/owner.ts'
 import type { WorkSource } from '../../../src/inbox/work.ts'
 import { claim, claimOne, newEntry, settle } from '../../../tools/conformance/store-cases.ts'
 import { event, setUp } from '../admin.ts'
@@ -60,7 +60,7 @@ test('a process that was frozen claims and renews by the time of the database', 
   await other.open(() => {})
   onTestFinished(() => other.close())
   const left = async () => {
-    const [row] = await query('select (lease_until - idv.clock_1())::int as left from idv.entries')
+    const [row] = await query('select (lease_until - idv.clock())::int as left from idv.entries')
     return Number(row?.left)
   }
   const running = performance.now.bind(performance)
@@ -83,7 +83,7 @@ test('what a process receives when it was frozen is stored by the time of the da
   vi.spyOn(performance, 'now').mockImplementation(() => running() - 2 * hour)
   onTestFinished(() => void vi.restoreAllMocks())
   await deliver(event())
-  const [row] = await query('select (idv.clock_1() - stored_at)::int as age from idv.entries')
+  const [row] = await query('select (idv.clock() - stored_at)::int as age from idv.entries')
   expect(Number(row?.age)).toBeLessThan(10_000)
   const since = new Date(Date.now() - hour)
   expect((await inbox.find({ since })).entries).toHaveLength(1)
@@ -136,7 +136,7 @@ test('an inbox works by the clock of its store', async () => {
   const inbox = createInbox({ store })
   await inbox.open()
   onTestFinished(() => inbox.close())
-  const [row] = await query('select idv.clock_1()::text as now')
+  const [row] = await query('select idv.clock()::text as now')
   expect(
     Math.abs((store.now?.().getTime() ?? 0) - Number((row as { now: string }).now)),
   ).toBeLessThan(60_000)

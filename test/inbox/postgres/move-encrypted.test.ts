@@ -20,7 +20,7 @@ if (!first || !second || !third || !wrong) throw new Error('there are four keys'
 /** Everything that the store holds of payloads, as text. */
 async function contentsOf(store: InboxStore): Promise<string> {
   await store.open(() => {})
-  const rows = (await store.copy?.read({ table: 'contents', limit: 100 })) ?? []
+  const rows = (await store.copy?.read('contents')) ?? []
   await store.close()
   return rows.map(({ body, metadata }) => `${toText(body)}${toText(metadata)}`).join()
 }
@@ -50,7 +50,7 @@ test.each([
     }
     const stopped = moveInbox(from(), to(), { signal: stop.signal, onProgress })
     await expect(stopped).rejects.toThrow()
-    expect(await moveInbox(from(), to())).toMatchObject({ state: 'moved', isResumed: true })
+    expect(await moveInbox(from(), to())).toMatchObject({ isResumed: true })
     const contents = await contentsOf(to())
     expect(contents.length).toBeGreaterThan(100)
     expect(contents).not.toContain('Canary')

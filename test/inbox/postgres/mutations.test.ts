@@ -18,8 +18,8 @@ const mutations: readonly {
     name: 'NOTIFY in the transaction that keeps',
     changes: [
       [
-        'perform $S.count_1(v_stored, 0, 0, 0, 0, 0);',
-        "perform $S.count_1(v_stored, 0, 0, 0, 0, 0); perform pg_notify('x', '');",
+        'perform $S.count(v_stored, 0, 0, 0, 0, 0);',
+        "perform $S.count(v_stored, 0, 0, 0, 0, 0); perform pg_notify('x', '');",
       ],
     ],
     noticed: 'keeping announces nothing within its transaction',
@@ -28,15 +28,15 @@ const mutations: readonly {
     name: 'a claim whose joins may hash',
     changes: [
       // What the planner takes where it does not know how few rows are asked for.
-      [/set enable_seqscan = off set enable_bitmapscan = off/g, 'set enable_nestloop = off'],
-      [/set enable_hashjoin = off set enable_mergejoin = off/g, ''],
+      [/set enable_seqscan = off\s+set enable_bitmapscan = off/g, 'set enable_nestloop = off'],
+      [/set enable_hashjoin = off\s+set enable_mergejoin = off/g, ''],
     ],
     noticed: 'a claim reads as many rows as it takes, of 100,000 that wait',
   },
   {
     name: 'an assignment that keeps the time of the lane which an entry leaves',
     changes: [
-      ['due := $S.release_1(e.seq, e.lane, p_now);', 'perform $S.release_1(e.seq, e.lane, p_now);'],
+      ['due := $S.release(e.seq, e.lane, p_now);', 'perform $S.release(e.seq, e.lane, p_now);'],
     ],
     noticed: 'the next of the lane that an entry leaves is found at once, however long it is due',
   },
@@ -49,8 +49,8 @@ const mutations: readonly {
     name: 'the number of an entry before the lock of its lane',
     changes: [
       [
-        'v_made := $S.lock_lanes_1(',
-        "perform nextval('$S.entries_seq_seq'); v_made := $S.lock_lanes_1(",
+        'v_made := $S.lock_lanes(',
+        "perform nextval('$S.entries_seq_seq'); v_made := $S.lock_lanes(",
       ],
       [
         '(id, state, lane, related, name, received_name, source, occurred_at,',
@@ -111,7 +111,7 @@ const mutations: readonly {
   {
     name: 'the head of a lane by reading all of it',
     changes: [
-      [/set enable_seqscan = off set enable_bitmapscan = off/g, 'set enable_indexscan = off'],
+      [/set enable_seqscan = off\s+set enable_bitmapscan = off/g, 'set enable_indexscan = off'],
     ],
     noticed: 'the next of a lane is found without reading what waits behind it',
   },
@@ -159,16 +159,6 @@ const mutations: readonly {
     name: 'the durability that the session prefers',
     changes: [["perform set_config('synchronous_commit', 'on', true);", 'null;']],
     noticed: 'what is acknowledged is synced, whatever the session prefers',
-  },
-  {
-    name: 'work in an inbox that was moved',
-    changes: [["and s.value <> ''", "and s.value = ''"]],
-    noticed: 'an inbox that is moved, or was, takes no more work',
-  },
-  {
-    name: 'retention in an inbox that was moved',
-    changes: [[/perform "\w+"\.guard_1\(\);(?=\s+erased := 0)/, '']],
-    noticed: 'an inbox that is moved, or was, takes no more work',
   },
 ]
 

@@ -1,9 +1,7 @@
 // Copies by logical replication leave the sequence of numbers behind.
-import { fromPg, postgresStore } from 'idv-webhooks/inbox/postgres'
-import pg from 'pg'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { claim, claimOne, newEntry, settle } from '../../../tools/conformance/store-cases.ts'
-import { schemaOn, servers } from './servers.ts'
+import { schemaOn } from './servers.ts'
 
 /** An entity with an entry at work, whose number is far ahead of the sequence. */
 async function leftBehind() {
@@ -75,58 +73,4 @@ test('numbers go on after the highest once a store opens', async () => {
       "select pg_sequence_last_value(pg_get_serial_sequence('idv.entries', 'seq')::regclass) as n",
     ),
   ).toEqual(before)
-})
-
-describe('where the numbers of new entries are taken', () => {
-  /** Ten entries, and a sequence that begins again; a role with the rights to the tables alone. */
-  async function copied() {
-    const { schema, open, query } = schemaOn(undefined, { listen: false })
-    const store = open()
-    await store.open(() => {})
-    onTestFinished(() => store.close())
-    for (let at = 0; at < 10; at++) await store.insert(newEntry())
-    const goBack = () =>
-      query("select setval(pg_get_serial_sequence('idv.entries', 'seq'), 1, false)")
-    await goBack()
-    const role = `user_${schema}`
-    await query(`create role ${role} login; grant usage on schema ${schema} to ${role};
-      grant select, insert, update, delete on all tables in schema ${schema} to ${role}`)
-    const url = new URL(servers.pg18)
-    url.username = role
-    const pool = new pg.Pool({ connectionString: url.href, max: 4 })
-    onTestFinished(() => pool.end())
-    const limited = postgresStore(fromPg(pool), { schema, listen: false, migrate: false })
-    return { store, query, role, limited, goBack }
-  }
-
-  test('an open process sets them, and keeps what came', async () => {
-    const { store } = await copied()
-    expect(await store.insert(newEntry())).toMatchObject({ kind: 'stored' })
-    expect(await store.find({ limit: 20 })).toHaveLength(11)
-  })
-
-  test('a role that may not set them does not start, and is given the grant', async () => {
-    const { query, role, limited, goBack } = await copied()
-    const grant = /`(grant select, update on sequence \S+ to \S+)`/
-    const refused = await limited.open(() => {}).catch((error: Error) => error)
-    const [, sql = ''] = grant.exec((refused as Error).message) ?? []
-    expect(sql).toContain(role)
-    await query(sql)
-    await limited.open(() => {})
-    await limited.insert(newEntry())
-    // What was granted may be taken back, and another server come.
-    await query(sql.replace('grant', 'revoke').replace(' to ', ' from '))
-    await goBack()
-    await expect(limited.insert(newEntry())).rejects.toThrow(grant)
-    await limited.close()
-  })
-
-  test('a role that may not set them starts where they are right', async () => {
-    const { store, limited } = await copied()
-    await store.insert(newEntry())
-    await limited.open(() => {})
-    expect(await limited.insert(newEntry())).toMatchObject({ kind: 'stored' })
-    expect(await limited.find({ limit: 20 })).toHaveLength(12)
-    await limited.close()
-  })
 })

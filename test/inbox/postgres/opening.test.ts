@@ -2,13 +2,11 @@
 import type { InboxStore } from 'idv-webhooks/inbox'
 import {
   fromPg,
-  fromPostgresJs,
   type PostgresDriver,
   type PostgresRow,
   postgresStore,
 } from 'idv-webhooks/inbox/postgres'
 import pg from 'pg'
-import postgres from 'postgres'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { migrate, migrations, schemaSql } from '../../../src/inbox/stores/postgres/migrations.ts'
 import { Statements } from '../../../src/inbox/stores/postgres/statements.ts'
@@ -88,26 +86,6 @@ test.each([
 ])('refuses sessions with %s', async (options, message) => {
   const store = postgresStore(fromPg(poolWith(options)), { schema: freshSchema() })
   await expect(store.open(() => {})).rejects.toEqual(unsuitable(message))
-})
-
-test('refuses bytes in a form that postgres.js does not read', async () => {
-  const sql = postgres(servers.pg18, { connection: { bytea_output: 'escape' } as never })
-  onTestFinished(() => sql.end())
-  const store = postgresStore(fromPostgresJs(sql), { schema: freshSchema() })
-  await expect(store.open(() => {})).rejects.toEqual(unsuitable(/bytea_output must be hex/))
-  const pool = poolWith('-c bytea_output=escape')
-  await opened(postgresStore(fromPg(pool), { schema: freshSchema() }))
-})
-
-test('refuses a path on which another schema stands before that of Postgres', async () => {
-  const path = (given: string) =>
-    postgresStore(fromPg(poolWith(`-c search_path=${given}`)), { schema: freshSchema() })
-  for (const given of ['public,pg_catalog', '"$user",public,pg_catalog']) {
-    await expect(path(given).open(() => {})).rejects.toEqual(
-      unsuitable(/set search_path = "public"/),
-    )
-  }
-  for (const given of ['pg_temp,public', 'nobody', 'pg_catalog,public']) await opened(path(given))
 })
 
 test("refuses survives: 'failover' where no synchronous standby is connected", async () => {
@@ -222,16 +200,17 @@ test('old and new processes work side by side through a migration under load', a
   })()
   const [first] = migrations
   if (!first) throw new Error('there is a first step')
-  const claim = first.statements.find((sql) => sql.includes('idv.claim_1(')) ?? ''
+  const claim = first.statements.find((sql) => sql.includes('function idv.claim(')) ?? ''
   const second = {
     version: 2,
     compatible: 1,
     statements: [
       'alter table idv.entries add column note text',
-      claim.replace('idv.claim_1(', 'idv.claim_2('),
+      claim.replace('function idv.claim(', 'function idv.claim_2('),
     ],
   }
   const statements = new Statements(fromPg(poolOf()), { limit: 10_000, schema })
+  statements.isOpen = true
   await expect.poll(() => kept, { timeout: 20_000 }).toBeGreaterThan(50)
   await migrate(statements, schema, [first, second])
   const before = kept
@@ -280,4 +259,46 @@ test("mode: 'operator' looks and redrives beside the application, and neither ke
   const reopening = { ids: [entry.id], from: ['dead'], now: entry.storedAt } as const
   expect(await beside.reopen(reopening)).toBe(1)
   expect((await claimOne(application)).id).toBe(entry.id)
+})
+
+test('a role that lacks a right is told at opening which, and the grant for it', async () => {
+  const { schema, open } = schemaOn(servers.pg18, { listen: false })
+  await opened(open())
+  const user = `user_${schema}`
+  await poolOf().query(`create role ${user} login; grant usage on schema ${schema} to ${user};
+    grant select on all tables in schema ${schema} to ${user}`)
+  const pool = poolWith('', user)
+  const beside = postgresStore(fromPg(pool), { schema, mode: 'operator' })
+  await opened(beside)
+  expect((await beside.stats(0)).counts.stored).toBe(0)
+  const limited = () => postgresStore(fromPg(pool), { schema, listen: false, migrate: false })
+  const refused = await limited()
+    .open(() => {})
+    .catch((error: Error) => error)
+  const [, sql = ''] = /`(grant select, insert.*)`/.exec((refused as Error).message) ?? []
+  expect((refused as Error).message).toContain('no right to ')
+  await poolOf().query(sql)
+  await poolOf().query(`revoke execute on procedure ${schema}.alone_keep from public, ${user}`)
+  await expect(limited().open(() => {})).rejects.toEqual(unsuitable(/no right to alone_keep/))
+  await poolOf().query(sql)
+  await opened(limited())
+})
+
+test('a connection that goes silent while the schema is made is destroyed, and the opening fails', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const silent = () => new Promise<never>(() => {})
+  const destroy = vi.fn()
+  const tx = { handle: {}, query: silent, commit: silent, rollback: silent, destroy }
+  const driver: PostgresDriver = {
+    name: 'silent',
+    query: async () => [{ known: false }],
+    begin: async () => tx,
+  }
+  const statements = new Statements(driver, { limit: 5_000, schema: 'idv' })
+  statements.isOpen = true
+  const failed = expect(migrate(statements, 'idv')).rejects.toMatchObject({ code: 'STORE_TIMEOUT' })
+  await vi.advanceTimersByTimeAsync(130_000)
+  await failed
+  expect(destroy).toHaveBeenCalledOnce()
 })

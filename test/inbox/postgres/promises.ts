@@ -17,7 +17,7 @@ export interface Under {
 
 const start = Date.UTC(2026, 0, 1)
 
-/** The parameters of `keep_1` for entries without content. */
+/** The parameters of `keep` for entries without content. */
 function keeping(lanes: readonly string[]): [string, Buffer] {
   const list = lanes.map((lane, ord) => {
     const { metadata: _, body: __, ...entry } = newEntry({ lane })
@@ -35,27 +35,9 @@ async function claimedByAnother({ store, beside }: Pick<Under, 'store' | 'beside
 
 /** A sign of life of an owner other than this one. */
 const beatOfAnother =
-  'select idv.beat_1((select min(owner) from idv.owners where owner not in (0, $1)), 6000)'
+  'select idv.beat((select min(owner) from idv.owners where owner not in (0, $1)), 6000)'
 
-const keepSql = 'select * from idv.keep_1($1::text, $2::bytea)'
-
-/** Everything that changes entries; a claim needs an owner, so it comes first. */
-const workSql = [
-  "select idv.claim_1(0, 1, 0, 0, 1, 0, false, '')",
-  "select idv.keep_1('[]', '')",
-  "select idv.recover_1(1, 0, '[]', 0)",
-  "select idv.settle_1('[]')",
-  "select idv.assign_1('{}', '', 0, 0, 0)",
-  "select idv.checkpoint_1(1, 'x', 1, 'h')",
-  "select idv.renew_1(1, '[]', 0)",
-  "select idv.reopen_1('[]', '[]', 0, false, false)",
-  "select idv.dismiss_1('x', 0)",
-  "select idv.forget_1('x', 0, false, false, '', 0, null)",
-  'select idv.align_retries_1(0, 0)',
-  'select idv.align_lanes_1(0, 0, 0, 0)',
-  'select idv.free_lanes_1(0)',
-  'select idv.purge_1(0, 0, 0, 1, false)',
-]
+const keepSql = 'select * from idv.keep($1::text, $2::bytea)'
 
 /** Rows that this transaction has read. */
 const readSql = `select sum(seq_tup_read + coalesce(idx_tup_fetch, 0))::int as n
@@ -81,7 +63,7 @@ export const promises = {
     const client = await connect()
     await client('begin')
     const claimed = await client(
-      `select * from idv.claim_1((select owner from idv.owners where owner > 0), 1, $1, $1, 32, 0,
+      `select * from idv.claim((select owner from idv.owners where owner > 0), 1, $1, $1, 32, 0,
         false, '')`,
       [start + 200_000],
     )
@@ -103,7 +85,7 @@ export const promises = {
     const { id, fence, owner } = await claimOne(store)
     const settlement = { ord: 0, id, fence, owner, to: 'done', at: start, handled: [] }
     await query('begin')
-    await query('select * from idv.settle_1($1)', [JSON.stringify([settlement])])
+    await query('select * from idv.settle($1)', [JSON.stringify([settlement])])
     const [read] = await query(readSql)
     await query('rollback')
     expect(read?.n).toBeLessThan(100)
@@ -124,7 +106,7 @@ export const promises = {
     const settlement = { ord: 0, id, fence, owner, to: 'done', at: start, handled: [] }
     const client = await connect()
     await client('begin')
-    await client('select * from idv.settle_1($1)', [JSON.stringify([settlement])])
+    await client('select * from idv.settle($1)', [JSON.stringify([settlement])])
     const [read] = await client(readSql)
     await client('rollback')
     expect(read?.n).toBeGreaterThan(0)
@@ -134,7 +116,7 @@ export const promises = {
   async 'an entry that commits late is not passed over'({ store, connect }: Under) {
     const [early, late] = [await connect(), await connect()]
     await early('begin')
-    await early("select idv.lock_lane_1('raced', null)")
+    await early("select idv.lock_lanes(array['raced'])")
     const kept = late(keepSql, keeping(['raced']))
     await sleep(200)
     await early(keepSql, keeping(['raced']))
@@ -183,7 +165,7 @@ export const promises = {
     const other = await connect()
     await other('begin')
     const given = [JSON.stringify({ ...read, metadata: 0 }), Buffer.alloc(0), fence, owner, start]
-    const [assigned] = await other('select * from idv.assign_1($1, $2, $3, $4, $5)', given)
+    const [assigned] = await other('select * from idv.assign($1, $2, $3, $4, $5)', given)
     expect(assigned?.kind).toBe('conflict')
     const opening = store.reopen({ ids: [id], from: ['skipped'], now: start, setAside: true })
     await sleep(100)
@@ -260,7 +242,7 @@ export const promises = {
     for (let gap = 0; gap < 3; gap += 1) {
       await query('update idv.owners set seen = seen - 60000')
       await query(beatOfAnother, [owner])
-      await query('select idv.beat_1($1, 6000)', [owner])
+      await query('select idv.beat($1, 6000)', [owner])
     }
     expect(await store.lapsed(start + 600_000)).toEqual([])
   },
@@ -269,7 +251,7 @@ export const promises = {
     await claimedByAnother({ store, beside })
     for (let look = 0; look < 5; look += 1) {
       await query('update idv.owners set seen = seen - 10000')
-      for (const _ of [1, 2]) await query('select idv.beat_1(7, null)')
+      for (const _ of [1, 2]) await query('select idv.beat(7, null)')
     }
     await query('update idv.owners set since = seen where owner = 0')
     expect(await store.lapsed(start + 600_000)).toEqual([])
@@ -308,7 +290,7 @@ export const promises = {
     await query('update idv.entries set settled_at = 1')
     const other = await connect()
     await other('begin')
-    await other('select idv.purge_1(0, 0, 0, 1, true)')
+    await other('select idv.purge(0, 0, 0, 1, true)')
     const past = { doneBefore: start, deadBefore: start, keysBefore: 0, limit: 10 }
     expect(await store.purge(past)).toMatchObject({ erased: 0 })
     const waiting = store.purge({ ...past, waits: true })
@@ -354,21 +336,6 @@ export const promises = {
     const [row] = await query("select current_setting('synchronous_commit') as setting")
     await query('rollback')
     expect(row).toEqual({ setting: 'on' })
-  },
-
-  async 'an inbox that is moved, or was, takes no more work'({ query }: Under) {
-    const set = `insert into idv.settings values ('move', $1)
-      on conflict (name) do update set value = excluded.value`
-    for (const [value, code] of [
-      ['moving 1', 'P0V03'],
-      ['moved 1', 'P0V02'],
-    ]) {
-      await query(set, [Buffer.from(value ?? '')])
-      for (const call of workSql) await expect(query(call), call).rejects.toMatchObject({ code })
-    }
-    // A move that was given up.
-    await query(set, [Buffer.alloc(0)])
-    for (const call of workSql.slice(1)) await query(call)
   },
 } as const
 

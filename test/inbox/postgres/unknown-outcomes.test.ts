@@ -37,7 +37,7 @@ const refusal = (code: string) => expect.objectContaining({ name: 'WebhookError'
 test('an insert whose answer was lost is a duplicate when it comes again, and one entry', async () => {
   const { store, proxy } = await behindProxy()
   const entry = newEntry()
-  proxy.loseAnswerTo('keep_1')
+  proxy.loseAnswerTo('alone_keep')
   await expect(store.insert(entry)).rejects.toEqual(refusal('STORE_FAILED'))
   expect(proxy.lost).toBe(1)
   expect(await store.insert({ ...entry, id: 'again' })).toEqual({ kind: 'duplicate', id: entry.id })
@@ -48,7 +48,7 @@ test('a settlement whose answer was lost is taken when it comes again', async ()
   const { store, proxy } = await behindProxy()
   await store.insert(newEntry())
   const claimed = await claimOne(store)
-  proxy.loseAnswerTo('settle_1')
+  proxy.loseAnswerTo('alone_settle')
   await expect(settle(store, claimed, { to: 'done' })).rejects.toEqual(refusal('STORE_FAILED'))
   expect(await settle(store, claimed, { to: 'done' })).toBe(true)
   expect((await store.stats(start)).counts).toMatchObject({ done: 1, leased: 0 })
@@ -58,7 +58,7 @@ test('what a claim took whose answer was lost comes back, and no attempt is coun
   const { store, direct, proxy } = await behindProxy()
   const entries = [newEntry(), newEntry()]
   for (const entry of entries) await store.insert(entry)
-  proxy.loseAnswerTo('claim_1')
+  proxy.loseAnswerTo('alone_claim')
   await expect(claim(store)).rejects.toEqual(refusal('STORE_FAILED'))
   expect((await direct.stats(start)).counts.leased).toBe(2)
   expect(await claim(direct)).toEqual([])
@@ -76,7 +76,7 @@ test.each([
   let harms = true
   const query: PostgresDriver['query'] = async (text, values, signal) => {
     const rows = await driver.query(text, values, signal)
-    if (!harms || !text.includes('claim_1')) return rows
+    if (!harms || !text.includes('alone_claim')) return rows
     harms = false
     return harm(rows) as PostgresRow[]
   }
@@ -98,8 +98,8 @@ test('a claim that comes late, after it was given up, takes nothing', async () =
   const [{ owner }] = (await query(
     'select owner from idv.owners where owner > 0 order by since desc limit 1',
   )) as [{ owner: number }]
-  await query("select idv.recover_1($1, 7, '[]', 0)", [owner])
-  const late = query("select * from idv.claim_1($1, 7, $2, $2, 10, 0, false, '')", [owner, start])
+  await query("select idv.recover($1, 7, '[]', 0)", [owner])
+  const late = query("select * from idv.claim($1, 7, $2, $2, 10, 0, false, '')", [owner, start])
   await expect(late).rejects.toMatchObject({ code: 'P0V01' })
   expect((await store.stats(start)).counts.leased).toBe(0)
 })
@@ -111,9 +111,9 @@ test('a process claims for as long as it lives, beyond the range of an int', asy
     'select owner from idv.owners where owner > 0 order by since desc limit 1',
   )) as [{ owner: number }]
   const at = 2 ** 31
-  await query('select idv.recover_1($1, $2, $3, 0)', [owner, at, JSON.stringify([at - 1, at])])
+  await query('select idv.recover($1, $2, $3, 0)', [owner, at, JSON.stringify([at - 1, at])])
   const values = [owner, at + 1, start]
-  await query("select * from idv.claim_1($1, $2, $3, $3, 10, 0, false, '')", values)
+  await query("select * from idv.claim($1, $2, $3, $3, 10, 0, false, '')", values)
   expect((await store.stats(start)).counts.leased).toBe(1)
 })
 
@@ -194,7 +194,7 @@ test('idle clients of the pool that lose their server do not end the process', a
   const { store, query } = await behindProxy()
   await store.insert(newEntry())
   await query(
-    "select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and state = 'idle' and query like '%keep_1%'",
+    "select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and state = 'idle' and query like '%alone_keep%'",
   )
   await expect
     .poll(() =>

@@ -11,6 +11,7 @@ import { expect, type Mock, onTestFinished, test, vi } from 'vitest'
 import { Announcements } from '../../../src/inbox/stores/postgres/announcements.ts'
 import { Statements } from '../../../src/inbox/stores/postgres/statements.ts'
 import { claim, claimOne, newEntry, settle } from '../../../tools/conformance/store-cases.ts'
+import { startProxy } from './proxy.ts'
 import { freshSchema, poolOf, schemaOn, servers } from './servers.ts'
 
 const start = Date.UTC(2026, 0, 1)
@@ -142,7 +143,8 @@ test('an attempt to listen that hangs is followed by another, and closed when it
     },
   }
   const statements = new Statements(driver, { limit: 1_000, schema: freshSchema() })
-  const announcements = new Announcements(statements, { channel: 'c', owner: 1 })
+  statements.isOpen = true
+  const announcements = new Announcements(statements, { channel: 'c', owner: { id: 1 } })
   const opening = announcements.open(() => {}, true)
   attempts[0]?.come()
   await opening
@@ -159,4 +161,19 @@ test('an attempt to listen that hangs is followed by another, and closed when it
   expect(attempts.map(({ close }) => close.mock.calls.length)).toEqual([0, 1, 0])
   await announcements.close(1_000)
   expect(attempts[2]?.close).toHaveBeenCalledOnce()
+})
+
+test('a listener that has gone silent is destroyed as its store closes', async () => {
+  const proxy = await startProxy(servers.pg18, onTestFinished)
+  const client = new pg.Client({ connectionString: proxy.url })
+  const pool = new pg.Pool({ connectionString: servers.pg18, max: 2 })
+  const driver = fromPg(pool, { listener: () => client })
+  const store = postgresStore(driver, { schema: freshSchema() })
+  await store.open(() => {})
+  proxy.hold(true)
+  await store.close()
+  await pool.end()
+  const { stream } = (client as unknown as { connection: { stream: { destroyed: boolean } } })
+    .connection
+  expect(stream.destroyed).toBe(true)
 })

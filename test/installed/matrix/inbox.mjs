@@ -37,7 +37,7 @@ operated.push(await inbox.forget('verification:ver_1'), await inbox.purge())
 if (process.argv[2] === 'close') {
   await inbox.close()
   const [from, to] = ['inbox', 'moved'].map((name) => sqliteStore(`${folder}/${name}.db`))
-  const { state, to: counts } = await moveInbox(from, to)
-  operated.push(state, counts.entries)
+  const { to: counts } = await moveInbox(from, to)
+  operated.push(counts.entries)
 }
 console.log(JSON.stringify([kinds, report.retry, done, counts, operated]))

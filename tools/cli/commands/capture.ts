@@ -13,7 +13,13 @@ import { hintFor } from '../hints.ts'
 import { count, printable } from '../output.ts'
 import { type Arrival, startRecorder } from '../recorder.ts'
 import { chosenScheme, type SchemeChoice, schemeOption } from '../scheme-option.ts'
-import { findSecrets, type NamedSecret, type SecretOptions, secretFileOption } from '../secrets.ts'
+import {
+  findSecrets,
+  type NamedSecret,
+  type SecretOptions,
+  secretFileOption,
+  secretsFor,
+} from '../secrets.ts'
 import {
   act,
   addressFrom,
@@ -158,7 +164,11 @@ async function keep(
   const proof =
     secrets.length === 0
       ? undefined
-      : await verify(delivery, { secret: secrets, scheme, now: () => receivedAt })
+      : await verify(delivery, {
+          secret: secretsFor(scheme, secrets),
+          scheme,
+          now: () => receivedAt,
+        })
   const { method } = arrival
   const made = await toCapture(delivery, defined({ scheme, method, redact: !options.raw, proof }))
   const event = nameOf(arrival.body)

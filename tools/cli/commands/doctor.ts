@@ -17,7 +17,13 @@ import { type InboxChoice, inboxOption } from '../inbox/inbox-option.ts'
 import { count, printable, withoutUser } from '../output.ts'
 import { repeated } from '../repeated.ts'
 import { chosenSender, type SchemeChoice, schemeOption } from '../scheme-option.ts'
-import { findSecrets, needSecrets, type SecretOptions, secretFileOption } from '../secrets.ts'
+import {
+  findSecrets,
+  needSecrets,
+  type SecretOptions,
+  secretFileOption,
+  secretsFor,
+} from '../secrets.ts'
 import { act, addressFrom, declare, mostSeconds, numberFrom, type Session } from '../session.ts'
 
 interface DoctorOptions extends SecretOptions, SchemeChoice, InboxChoice {
@@ -98,7 +104,8 @@ export async function runDoctor(session: Session, options: DoctorOptions): Promi
   const kept = new Set<Probe>()
   try {
     const frame = vendor ? vendorFrame(vendor) : serviceFrame
-    const target = { ...reach, timeout, scheme, frame, secret, leaveNothing, kept }
+    const keys = secretsFor(scheme, secret)
+    const target = { ...reach, timeout, scheme, frame, secret: keys, leaveNothing, kept }
     const probed = await probe(session, target)
     return broken ? exitCodes.failed : probed
   } finally {

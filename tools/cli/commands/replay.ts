@@ -6,7 +6,13 @@ import { CliError, exitCodes } from '../exit-code.ts'
 import { missingOf } from '../header-option.ts'
 import { printable } from '../output.ts'
 import { chosenScheme, type SchemeChoice, schemeOption } from '../scheme-option.ts'
-import { type NamedSecret, needSecrets, type SecretOptions, secretFileOption } from '../secrets.ts'
+import {
+  type NamedSecret,
+  needSecrets,
+  type SecretOptions,
+  secretFileOption,
+  secretsFor,
+} from '../secrets.ts'
 import { type Sending, sendEach } from '../send-each.ts'
 import {
   act,
@@ -122,7 +128,7 @@ async function resigned(
   const { to, secrets, scheme } = means
   const id = scheme.id && headerOf(delivery.headers, scheme.id.header)
   const signed = await sign(delivery.body, {
-    secret: secrets,
+    secret: secretsFor(scheme, secrets),
     scheme,
     now,
     url: to,

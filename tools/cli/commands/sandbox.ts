@@ -41,7 +41,7 @@ export const sandbox = (session: Session) =>
     ],
     examples: [
       'idv-webhooks sandbox --to http://localhost:3000/webhooks',
-      'idv-webhooks sandbox --data sandbox.db --port 4800',
+      'idv-webhooks sandbox --data sandbox.json --port 4800',
       'idv-webhooks sandbox --scenario failing.json --once',
     ],
   })
@@ -49,7 +49,7 @@ export const sandbox = (session: Session) =>
     .option('--host <host>', 'address to listen on', '127.0.0.1')
     .option('--to <url>', 'send events to this address; repeatable', repeating(addressFrom))
     .option('--events <filter>', 'send only these events to --to; repeatable', repeated)
-    .option('--data <file>', 'keep the state in this SQLite file')
+    .option('--data <file>', 'keep the state in this JSON file')
     .option('--scenario <file>', 'run this scenario file')
     .option('--once', 'exit when the scenario is complete and nothing is due')
     .option('--allow-host <name>', 'host name that the control routes accept; repeatable', repeated)

@@ -13,7 +13,7 @@ import { override } from '../override.ts'
 import { readFailure } from '../read-failure.ts'
 import { repeated } from '../repeated.ts'
 import { chosenSender, type SchemeChoice, schemeOption } from '../scheme-option.ts'
-import { needSecrets, type SecretOptions, secretFileOption } from '../secrets.ts'
+import { needSecrets, type SecretOptions, secretFileOption, secretsFor } from '../secrets.ts'
 import { type Sending, sendEach } from '../send-each.ts'
 import {
   act,
@@ -101,7 +101,7 @@ async function run(session: Session, options: SendOptions, event: string | undef
     name: [event ?? file, options.fault].filter(Boolean).join(' '),
     async prepare() {
       const { body, headers } = await signedDelivery(make(), {
-        secret,
+        secret: secretsFor(scheme, secret),
         scheme,
         now: session.now,
         url: to,

@@ -1,7 +1,8 @@
 // Checks without a receiver: Node, the form of the secret, the clock.
 import { reasonOf } from '../../../src/errors.ts'
-import { type Scheme, type Secret, verify } from '../../../src/index.ts'
+import { type Scheme, verify } from '../../../src/index.ts'
 import { testSecret } from '../../../src/testing/index.ts'
+import { type NamedSecret, secretsFor } from '../secrets.ts'
 
 /** A check of the environment. */
 export interface Check {
@@ -22,11 +23,14 @@ export function checkNode(version: string): Check {
 }
 
 /** The form of a secret; its value is never part of a message. */
-export async function checkSecret(secret: Secret, scheme: Scheme): Promise<Check> {
-  const name = `secret ${secret.id ?? ''}`.trim()
+export async function checkSecret(secret: NamedSecret, scheme: Scheme): Promise<Check> {
+  const name = `secret ${secret.id}`.trim()
   const { value } = secret
   try {
-    await verify({ body: new Uint8Array(), headers: {} }, { secret, scheme })
+    await verify(
+      { body: new Uint8Array(), headers: {} },
+      { secret: secretsFor(scheme, [secret]), scheme },
+    )
   } catch (error) {
     return {
       name,

@@ -91,21 +91,6 @@ export async function postgresStoreAt(
   return postgresStore(await driverAt(url, cwd), { listen: false, migrate, mode })
 }
 
-/**
- * Whether the database may hold an inbox: where it does not answer, opening the store tells why.
- *
- * @throws CliError `USAGE`, `DRIVER_MISSING`
- */
-export async function mayHoldInbox(url: string, cwd: string): Promise<boolean> {
-  const driver = await driverAt(url, cwd)
-  const sql = "select to_regclass('idv_inbox.versions') is null as missing"
-  const asked = driver.query(sql, [], AbortSignal.timeout(5_000))
-  return asked.then(
-    ([row]) => row?.missing !== true,
-    () => true,
-  )
-}
-
 async function driverAt(url: string, cwd: string): Promise<PostgresDriver> {
   if (!parsed(url)) {
     throw new CliError(

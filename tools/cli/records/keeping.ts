@@ -31,12 +31,10 @@ interface InboxLines {
     /** Files, or addresses without user and password. */
     readonly source: string
     readonly target: string
-    readonly state: 'moved' | 'planned' | 'before'
+    readonly state: 'moved' | 'planned'
     readonly isResumed: boolean
     readonly from: CopyTally
     readonly to: CopyTally
-    /** Tables of the application in the source's file, which stay there. */
-    readonly left: readonly string[]
   }
   readonly schema: { readonly sql: string }
   readonly purged: { readonly erased: number; readonly deleted: number }

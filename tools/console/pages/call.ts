@@ -1,5 +1,13 @@
 // One request to the console's own server. What it refuses becomes a Problem with its fields.
-import { config } from './config.ts'
+import type { PageConfig } from '../page.ts'
+
+/** Reads the address of the routes and the token, which the server wrote into the document. */
+function readConfig(): PageConfig & { readonly token: string } {
+  const content = document.querySelector<HTMLMetaElement>('meta[name="idv-console"]')?.content
+  return JSON.parse(content ?? '{}')
+}
+
+export const config = readConfig()
 
 interface ErrorBody {
   readonly code?: string
@@ -35,7 +43,7 @@ export interface CallOptions {
 }
 
 /** A request as it is sent: with the token of this page where it may change something. */
-export async function send(path: string, options: CallOptions = {}): Promise<Response> {
+async function send(path: string, options: CallOptions = {}): Promise<Response> {
   const { method = 'GET', body, headers, signal } = options
   try {
     return await fetch(path, {

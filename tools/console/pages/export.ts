@@ -1,6 +1,6 @@
 // Copies of a delivery: a curl command that sends its exact bytes, and a test
 // that replays them.
-import { fromBase64, textOf, toBase64 } from './base64.ts'
+import { fromBase64, textOf, toBase64 } from './text.ts'
 
 export interface SentRequest {
   readonly method: string

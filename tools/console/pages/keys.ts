@@ -5,14 +5,14 @@ import { signal } from '@preact/signals'
 export const helpShown = signal(false)
 
 /** Shown in the help; `g` is followed by the letter of a page. */
-export const keyWords: readonly (readonly [string, string])[] = [
-  ['/', 'search'],
-  ['j  k', 'next and previous row'],
-  ['Enter', 'open the row'],
-  ['Esc', 'close the detail or this help'],
-  ['g …', 'go to a page by its letter'],
-  ['?', 'this help'],
-]
+export const keyWords = {
+  '/': 'search',
+  'j  k': 'next and previous row',
+  Enter: 'open the row',
+  Esc: 'close the detail or this help',
+  'g …': 'go to a page by its letter',
+  '?': 'this help',
+}
 
 export interface KeyTargets {
   readonly move?: (by: 1 | -1) => void

@@ -1,7 +1,7 @@
 // The console's front end: the sandbox's pages or the inbox's, as the server says.
 /** @jsxImportSource preact */
 import { render } from 'preact'
-import { config } from './config.ts'
+import { config } from './call.ts'
 import { InboxConsole } from './inbox/console.tsx'
 import { SandboxConsole } from './sandbox/console.tsx'
 

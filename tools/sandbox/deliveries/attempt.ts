@@ -1,7 +1,8 @@
-// One request of a delivery: the fixed bytes and their signature, tampered with where a fault says
-// so, and what came back.
-
+// One request of a delivery: the fixed bytes and their signature, changed if a fault says so, and the
+// answer.
+import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Fetch } from '../../../src/client/attempt.ts'
+import { WebhookError } from '../../../src/errors.ts'
 import { orAborted } from '../../../src/foundation/abortable.ts'
 import { longestTimer } from '../../../src/foundation/check.ts'
 import { steadyClock } from '../../../src/foundation/clock.ts'
@@ -14,8 +15,6 @@ import { statesTime } from '../../../src/signature/time.ts'
 import { signedDelivery } from '../../../src/testing/signed-delivery.ts'
 import type { Attempt, DeliveryRow } from '../schemas/deliveries.ts'
 import type { AttemptFault } from '../schemas/faults.ts'
-import { basicAuth } from './basic-auth.ts'
-import { asDelivery } from './from-within.ts'
 
 type AttemptFaultKind = AttemptFault['kind']
 type Bytes = Uint8Array<ArrayBuffer>
@@ -122,18 +121,14 @@ async function withinTime<Result>(
   { timeoutMs, ended }: AttemptOptions,
   work: (signal: AbortSignal) => Promise<Result>,
 ): Promise<Result> {
-  const controller = new AbortController()
-  const end = () => controller.abort(new Error('the state of this delivery is gone'))
-  const late = () => controller.abort(new Error(`no answer within ${timeoutMs} ms`))
-  // A timer of its own: a combined timeout signal can be lost to garbage collection.
-  const timer = setTimeout(late, Math.min(timeoutMs, longestTimer))
-  ended.addEventListener('abort', end, { once: true })
-  if (ended.aborted) end()
+  const late = new AbortController()
+  const end = () => late.abort(new Error(`no answer within ${timeoutMs} ms`))
+  const timer = setTimeout(end, Math.min(timeoutMs, longestTimer))
+  const signal = AbortSignal.any([ended, late.signal])
   try {
-    return await orAborted(work(controller.signal), controller.signal)
+    return await orAborted(work(signal), signal)
   } finally {
     clearTimeout(timer)
-    ended.removeEventListener('abort', end)
   }
 }
 
@@ -184,4 +179,46 @@ function reason(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   const cause = error.cause instanceof Error ? `: ${error.cause.message}` : ''
   return `${error.message}${cause}`
+}
+
+/** Takes user and password out of an address, for `Authorization`: a Request refuses them in it. */
+function basicAuth(address: string) {
+  const url = new URL(address)
+  if (url.username === '' && url.password === '') return { url: address, headers: {} }
+  const user = new TextEncoder().encode(`${decoded(url.username)}:${decoded(url.password)}`)
+  url.username = ''
+  url.password = ''
+  return { url: url.href, headers: { authorization: `Basic ${toBase64(user)}` } }
+}
+
+/** Text with a lone % stays as it is. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+/** Whether the running code was called by an attempt that still waits for its answer. */
+const within = new AsyncLocalStorage<{ isWaiting: boolean }>()
+
+async function asDelivery<Result>(send: () => Promise<Result>): Promise<Result> {
+  const one = { isWaiting: true }
+  try {
+    return await within.run(one, send)
+  } finally {
+    one.isWaiting = false
+  }
+}
+
+/**
+ * Refuses to wait for deliveries inside one of them: the call would wait for itself.
+ *
+ * @throws WebhookError `CALLED_FROM_DELIVERY`
+ */
+export function refuseFromWithin(what: string): void {
+  if (!within.getStore()?.isWaiting) return
+  const message = `${what} was called while a delivery waits for its answer, and would wait for that delivery: call it after the answer`
+  throw new WebhookError('CALLED_FROM_DELIVERY', message)
 }

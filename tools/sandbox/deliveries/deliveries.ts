@@ -2,25 +2,25 @@
 // failure, until the retries are spent. Every change is recorded before anything else happens.
 import type { Fetch } from '../../../src/client/attempt.ts'
 import { systemClock } from '../../../src/foundation/clock.ts'
+import { defined } from '../../../src/foundation/defined.ts'
 import type { Vendor } from '../../../src/protocol/vendor.ts'
 import type { VirtualClock } from '../clock.ts'
+import { checked } from '../exchange.ts'
 import type { FaultRules } from '../faults.ts'
 import { profile } from '../profile.ts'
 import type { SeededRandom } from '../random.ts'
-import type {
-  Attempt,
-  DeliveryFilter,
-  DeliveryRow,
-  DeliverySummary,
-  SandboxDelivery,
+import {
+  type Attempt,
+  type DeliveryFilter,
+  type DeliveryRow,
+  type DeliverySummary,
+  deliveryFilter,
+  type SandboxDelivery,
 } from '../schemas/deliveries.ts'
 import type { SubscriptionRow } from '../schemas/snapshot.ts'
-import { attempt, signatureOf } from './attempt.ts'
-import { refuseFromWithin } from './from-within.ts'
+import { attempt, refuseFromWithin, signatureOf } from './attempt.ts'
 import { type Occurrence, planDeliveries } from './plan.ts'
 import { DueQueue } from './queue.ts'
-import { isSuccess, retryDelays, waitAfter } from './retry.ts'
-import { details, summary } from './shown.ts'
 import { Subscriptions, signingSecrets } from './subscriptions.ts'
 
 export interface DeliveriesOptions {
@@ -31,20 +31,13 @@ export interface DeliveriesOptions {
   readonly timeoutMs: number
   /** The secret of subscriptions without their own. */
   readonly secret: () => string
-  /** The vendor whose dialect is sent; the service's own by default. */
+  /** The vendor in whose form events are sent; the service's own by default. */
   readonly vendor: Vendor | undefined
   readonly hasOrganization: (id: string) => boolean
-  readonly onChange: (change: DeliveriesChange) => void
+  readonly onDelivery: (row: DeliveryRow) => void
+  /** Called with a subscription that was made or changed; undefined if it was removed. */
+  readonly onSubscription: (id: string, row: SubscriptionRow | undefined) => void
 }
-
-/** A subscription or a delivery that was made, changed or (value undefined) removed. */
-export type DeliveriesChange =
-  | {
-      readonly kind: 'subscription'
-      readonly id: string
-      readonly value: SubscriptionRow | undefined
-    }
-  | { readonly kind: 'delivery'; readonly id: string; readonly value: DeliveryRow }
 
 /** Subscriptions and deliveries as JSON. */
 export interface DeliveriesDump {
@@ -64,14 +57,14 @@ export class Deliveries {
 
   constructor(options: DeliveriesOptions) {
     this.#options = options
-    const { clock, random, secret, hasOrganization, onChange } = options
+    const { clock, random, secret, hasOrganization, onSubscription } = options
     this.subscriptions = new Subscriptions({
       now: () => clock.now(),
       random,
       secret,
       hasOrganization,
       onChange: (id, row) => {
-        onChange({ kind: 'subscription', id, value: row })
+        onSubscription(id, row)
         for (const one of this.#rows.values()) {
           if (one.subscriptionId === id) this.#reconsider(one, row)
         }
@@ -83,27 +76,23 @@ export class Deliveries {
 
   /** Makes and keeps the deliveries of an occurrence before it returns; sends them later. */
   emit(occurrence: Occurrence): void {
-    const { clock, random, faults, vendor } = this.#options
+    const { clock, random } = this.#options
     const ids = new Map<string, string>()
-    const eventId = (name: string) => {
-      const id = ids.get(name) ?? `evt_${random.uuid()}`
-      ids.set(name, id)
-      return id
-    }
     const context = {
+      ...this.#options,
       now: clock.now(),
-      random,
-      faults,
-      vendor,
       nextSeq: () => ++this.#seq,
-      eventId,
-      waiting: (subscriptionId: string) => this.#waiting.get(subscriptionId),
-      planned: (row: DeliveryRow) => this.#replan(row),
+      eventId(name: string) {
+        const id = ids.get(name) ?? `evt_${random.uuid()}`
+        ids.set(name, id)
+        return id
+      },
+      waiting: this.#waiting,
     }
     for (const subscription of this.subscriptions.rows()) {
       const owner = subscription.organizationId
       if (owner !== null && owner !== occurrence.organizationId) continue
-      planDeliveries(subscription, occurrence, context)
+      for (const row of planDeliveries(subscription, occurrence, context)) this.#put(row)
     }
   }
 
@@ -118,7 +107,7 @@ export class Deliveries {
     return row && details(row)
   }
 
-  /** Sends a delivery again; undefined when it or its subscription is gone. */
+  /** Sends a delivery again; undefined if it or its subscription is gone. */
   resend(id: string): SandboxDelivery | undefined {
     const row = this.#rows.get(id)
     const again = row && this.#sendAgain(row)
@@ -152,10 +141,9 @@ export class Deliveries {
     for (const cancel of this.#scheduled.values()) cancel()
     for (const map of [this.#scheduled, this.#waiting, this.#rows]) map.clear()
     this.subscriptions.load(subscriptions)
-    const kept = [...deliveries].sort((one, other) => one.seq - other.seq)
-    for (const row of kept) this.#rows.set(row.id, row)
-    this.#seq = kept.at(-1)?.seq ?? 0
-    for (const row of kept) this.#plan(row)
+    for (const row of deliveries) this.#rows.set(row.id, row)
+    this.#seq = deliveries.at(-1)?.seq ?? 0
+    for (const row of deliveries) this.#plan(row)
   }
 
   close(): void {
@@ -170,7 +158,8 @@ export class Deliveries {
     })
   }
 
-  #matching({ subscriptionId, event, status }: DeliveryFilter): DeliveryRow[] {
+  #matching(filter: DeliveryFilter): DeliveryRow[] {
+    const { subscriptionId, event, status } = checked(deliveryFilter, filter, 'query')
     return [...this.#rows.values()].filter(
       (row) =>
         (subscriptionId === undefined || subscriptionId === row.subscriptionId) &&
@@ -180,14 +169,10 @@ export class Deliveries {
   }
 
   /** Keeps a row, and puts it where it waits. */
-  #replan(row: DeliveryRow): void {
-    this.#put(row)
-    this.#plan(row)
-  }
-
   #put(row: DeliveryRow): void {
     this.#rows.set(row.id, row)
-    this.#options.onChange({ kind: 'delivery', id: row.id, value: row })
+    this.#options.onDelivery(row)
+    this.#plan(row)
   }
 
   /** A pause holds what is pending, its end releases it, a removal drops it. */
@@ -195,18 +180,18 @@ export class Deliveries {
     if (row.status !== 'pending' && row.status !== 'held') return
     if (subscription && subscription.active === (row.status === 'pending')) return
     this.#unplan(row)
-    if (!subscription) this.#put({ ...row, status: 'dropped', nextAttemptAt: null })
-    else this.#replan({ ...row, status: subscription.active ? 'pending' : 'held' })
+    if (subscription) this.#put({ ...row, status: subscription.active ? 'pending' : 'held' })
+    else this.#put({ ...row, status: 'dropped', nextAttemptAt: null })
   }
 
   #unplan({ id, subscriptionId }: DeliveryRow): void {
     this.#scheduled.get(id)?.()
     this.#scheduled.delete(id)
     if (this.#waiting.get(subscriptionId) === id) this.#waiting.delete(subscriptionId)
-    this.#queue.remove({ id, subscriptionId })
+    this.#queue.remove(id)
   }
 
-  /** Puts a pending delivery where it waits: in the queue when it is due, else on the clock. */
+  /** Puts a pending delivery into the queue if it is due, else on the clock. */
   #plan(row: DeliveryRow): void {
     const { id, subscriptionId, nextAttemptAt, status } = row
     if (status !== 'pending' || nextAttemptAt === null) return
@@ -217,8 +202,7 @@ export class Deliveries {
     // Nothing holds the deliveries of a storm back.
     const lane = row.fault === 'storm' ? id : `${subscriptionId} ${row.resourceId}`
     const makeDue = () => {
-      this.#scheduled.delete(id)
-      if (waiting.get(subscriptionId) === id) waiting.delete(subscriptionId)
+      this.#unplan(row)
       this.#queue.add({ id, subscriptionId, lane })
     }
     const { clock } = this.#options
@@ -233,19 +217,17 @@ export class Deliveries {
     if (row?.status !== 'pending' || !row.after) return
     const { after: _, ...free } = row
     this.#unplan(row)
-    this.#replan({ ...free, nextAttemptAt: this.#options.clock.now().toISOString() })
+    this.#put({ ...free, nextAttemptAt: this.#options.clock.now().toISOString() })
   }
 
   async #deliver(id: string, ended: AbortSignal): Promise<void> {
-    const { clock, faults, send, timeoutMs, vendor } = this.#options
+    const { clock, faults, vendor } = this.#options
     const scheme = vendor?.scheme ?? profile.scheme
     const row = this.#rows.get(id)
     const subscription = row && this.subscriptions.row(row.subscriptionId)
     if (!subscription) return
     const at = clock.now()
     const now = () => at
-    const { url } = subscription
-    const { body } = row
     const secrets = signingSecrets(subscription, at)
     const signature = await signatureOf(row, secrets, { scheme, now })
     if (ended.aborted) return
@@ -254,9 +236,10 @@ export class Deliveries {
       event: row.canonicalEvent,
       die: `attempt ${row.id} ${row.attempts.length}`,
     })
-    const fault = struck?.kind
-    const request = { url, body, signature, scheme, fault }
-    const made = await attempt({ ...request, send, timeoutMs, now, ended })
+    const { url } = subscription
+    const { body } = row
+    const request = { url, body, signature, scheme, fault: struck?.kind, now, ended }
+    const made = await attempt({ ...this.#options, ...request })
     // An attempt interrupted by close, reset or restore does not count.
     const current = ended.aborted ? undefined : this.#rows.get(row.id)
     if (current) this.#settle({ ...current, signature }, made)
@@ -264,21 +247,24 @@ export class Deliveries {
 
   #settle({ after: _, passes, ...row }: DeliveryRow, made: Attempt): void {
     const attempts = [...row.attempts, made]
-    const status = made.response?.status ?? 0
-    const { vendor } = this.#options
-    const succeeded = isSuccess(status, vendor)
-    const wait = succeeded ? undefined : waitAfter(attempts, systemClock, retryDelays(vendor))
+    const { vendor, clock } = this.#options
+    const succeeded = isSuccess(made, vendor)
+    const wait = succeeded ? undefined : waitAfter(attempts, vendor)
     if (wait === undefined) {
-      const ended = succeeded ? 'delivered' : 'failed'
-      this.#put({ ...row, attempts, status: ended, nextAttemptAt: null })
+      this.#put({
+        ...row,
+        attempts,
+        status: succeeded ? 'delivered' : 'failed',
+        nextAttemptAt: null,
+      })
     } else {
-      const next = this.#options.clock.now().getTime() + wait * 1000
-      this.#replan({ ...row, attempts, nextAttemptAt: new Date(next).toISOString() })
+      const next = clock.now().getTime() + wait * 1000
+      this.#put({ ...row, attempts, nextAttemptAt: new Date(next).toISOString() })
     }
     if (passes !== undefined) this.#release(passes)
   }
 
-  /** Undefined when its subscription is gone; held while that is paused. */
+  /** Undefined if its subscription is gone; held while the subscription is paused. */
   #sendAgain(row: DeliveryRow): DeliveryRow | undefined {
     const subscription = this.subscriptions.row(row.subscriptionId)
     if (!subscription) return undefined
@@ -290,7 +276,50 @@ export class Deliveries {
       status: subscription.active ? 'pending' : 'held',
       nextAttemptAt: this.#options.clock.now().toISOString(),
     }
-    this.#replan(next)
+    this.#put(next)
     return next
   }
+}
+
+/** Whether an answer ends a delivery; for some vendors only 200 does. */
+function isSuccess({ response }: Attempt, vendor: Vendor | undefined): boolean {
+  const status = response?.status ?? 0
+  return vendor?.delivery.success === 200 ? status === 200 : status >= 200 && status < 300
+}
+
+/**
+ * Seconds until the next attempt; undefined if the retries are spent. The answer can ask for a later
+ * attempt, never for an earlier one.
+ */
+function waitAfter(attempts: readonly Attempt[], vendor: Vendor | undefined): number | undefined {
+  const { retryDelaysSeconds, retryAfterMaxSeconds } = profile.delivery
+  const ofVendor = vendor?.delivery.retries?.map((milliseconds) => milliseconds / 1000)
+  const backoff = (ofVendor ?? retryDelaysSeconds)[attempts.length - 1]
+  const headers = new Headers(
+    attempts.at(-1)?.response?.headers.map(([name, text]) => [name, text]),
+  )
+  const after = headers.get('retry-after')
+  if (backoff === undefined || after === null) return backoff
+  // A date is compared with the answer's own: the receiver does not know the sandbox's clock.
+  const answered = Date.parse(headers.get('date') ?? '') || systemClock().getTime()
+  const asked = /^\d+$/.test(after) ? Number(after) : (Date.parse(after) - answered) / 1000
+  return Math.max(backoff, Math.min(asked || 0, retryAfterMaxSeconds))
+}
+
+/** A delivery without its bytes and without measured times. */
+function summary({ body: _, signature: __, seq: ___, ...row }: DeliveryRow): DeliverySummary {
+  const attempts = row.attempts.map(({ request: _, durationMs: __, response, ...rest }) =>
+    defined({ ...rest, status: response?.status }),
+  )
+  return { ...row, attempts }
+}
+
+/** A delivery as a snapshot holds it: measured times would make equal runs differ. */
+export function unmeasured(row: DeliveryRow): DeliveryRow {
+  return { ...row, attempts: row.attempts.map(({ durationMs: _, ...rest }) => rest) }
+}
+
+/** A delivery with every attempt's exact bytes. */
+export function details({ signature: _, seq: __, ...row }: DeliveryRow): SandboxDelivery {
+  return row
 }

@@ -26,14 +26,12 @@ export interface PlanContext {
   readonly random: SeededRandom
   readonly faults: FaultRules
   readonly nextSeq: () => number
-  /** One id for each name of an occurrence, whoever receives it. */
+  /** One id for each name of an occurrence, shared by all subscriptions. */
   readonly eventId: (name: string) => string
-  /** The reordered delivery of a subscription that waits for the next one to pass it. */
-  readonly waiting: (subscriptionId: string) => string | undefined
-  /** The vendor in whose words events are sent; the service itself by default. */
+  /** The reordered delivery of each subscription that waits for the next one to pass it. */
+  readonly waiting: ReadonlyMap<string, string>
+  /** The vendor in whose form events are sent; the service's own by default. */
   readonly vendor: Vendor | undefined
-  /** Called with each row, before the next is planned. */
-  readonly planned: (row: DeliveryRow) => void
 }
 
 /** Bytes above every receiver's default limit of 1 MiB. */
@@ -44,11 +42,12 @@ const staleAfterSeconds = 86_400
 const reorderedAfterSeconds = 30
 const unknownEvent = 'verification.unheard_of'
 
-export function planDeliveries(
+/** Plans one delivery after the other: the next one depends on where the one before it waits. */
+export function* planDeliveries(
   subscription: SubscriptionRow,
   occurrence: Occurrence,
   context: PlanContext,
-): void {
+): Generator<DeliveryRow> {
   for (const name of namesFor(subscription.events, occurrence.name)) {
     const fault = context.faults.forPlan({
       subscriptionId: subscription.id,
@@ -57,7 +56,7 @@ export function planDeliveries(
     })
     for (const variant of variants(name, fault)) {
       const row = toRow(subscription, { occurrence, fault, ...variant }, context)
-      if (row) context.planned(row)
+      if (row) yield row
     }
   }
 }
@@ -111,22 +110,11 @@ interface PlannedVariant extends Variant {
 
 function toRow(
   subscription: SubscriptionRow,
-  variant: PlannedVariant,
+  { occurrence, fault, name, padding = 0, ...variant }: PlannedVariant,
   { now, random, nextSeq, ...context }: PlanContext,
 ): DeliveryRow | undefined {
-  const { occurrence, fault, name, dropped, recorded, padding = 0 } = variant
-  // They swap in pairs: the one that is waited for goes at once, whatever its own fault says.
-  const waiting = context.waiting(subscription.id)
-  const after: true | undefined = variant.after && waiting === undefined ? true : undefined
-  const delay = variant.after && !after ? 0 : (variant.delay ?? 0)
-  const eventId = context.eventId(name)
   const { occurredAt, data } = occurrence
-  const status: DeliveryRow['status'] = dropped
-    ? 'dropped'
-    : subscription.active
-      ? 'pending'
-      : 'held'
-  const due = new Date(now.getTime() + delay * 1000).toISOString()
+  const eventId = context.eventId(name)
   const envelope = context.vendor
     ? inDialect(context.vendor, { name: canonicalName(name), id: eventId, occurredAt, data })
     : { id: eventId, event: name, createdAt: occurredAt.toISOString(), data }
@@ -143,12 +131,34 @@ function toRow(
     resourceId: data.id,
     body: toBase64(new TextEncoder().encode(JSON.stringify(content))),
     createdAt: now.toISOString(),
-    status,
-    nextAttemptAt: dropped ? null : due,
     attempts: [],
     fault: fault?.kind,
-    recorded,
-    after,
-    passes: delay === 0 && !dropped ? waiting : undefined,
+    recorded: variant.recorded,
+    ...whenDue(variant, { subscription, now, waiting: context.waiting.get(subscription.id) }),
   })
+}
+
+interface Place {
+  readonly subscription: SubscriptionRow
+  readonly now: Date
+  readonly waiting: string | undefined
+}
+
+/**
+ * When a delivery is due. `reorder` swaps two deliveries: the second is sent first, even if it has a
+ * fault of its own.
+ */
+function whenDue(
+  { after, dropped, delay = 0 }: Omit<Variant, 'name'>,
+  { subscription, now, waiting }: Place,
+) {
+  if (dropped) return { status: 'dropped', nextAttemptAt: null } as const
+  const isFirst = after && waiting === undefined
+  const seconds = after && !isFirst ? 0 : delay
+  return {
+    status: subscription.active ? ('pending' as const) : ('held' as const),
+    nextAttemptAt: new Date(now.getTime() + seconds * 1000).toISOString(),
+    after: isFirst ? (true as const) : undefined,
+    passes: seconds === 0 ? waiting : undefined,
+  }
 }

@@ -1,7 +1,7 @@
-// Deliveries due now and in flight: a bounded number for each subscription, one at a time in
-// each lane (the ordering key). It knows ids alone and is dropped with the state that it serves.
+// Deliveries that are due or in flight: a bounded number for each subscription, one at a time in each
+// lane (the ordering key). A queue belongs to one state and ends with it.
 
-/** Something that is due; what shares a lane goes one after the other. */
+/** A delivery that is due; the deliveries of a lane go one after the other. */
 export interface Due {
   readonly id: string
   readonly subscriptionId: string
@@ -9,7 +9,7 @@ export interface Due {
 }
 
 export interface DueQueueOptions {
-  /** How many of one subscription may be in flight at once. */
+  /** How many deliveries of one subscription may be in flight at once. */
   readonly perSubscription: number
   /** Delivers one; must end soon once the signal is aborted, and change nothing then. */
   readonly deliver: (id: string, ended: AbortSignal) => Promise<void>
@@ -17,49 +17,45 @@ export interface DueQueueOptions {
 
 export class DueQueue {
   readonly #options: DueQueueOptions
-  readonly #due = new Map<string, Map<string, Due>>()
-  readonly #busy = new Map<string, number>()
-  readonly #inFlight = new Set<Promise<void>>()
-  readonly #lanes = new Set<string>()
+  readonly #due = new Map<string, Due>()
+  /** In flight, by lane. */
+  readonly #inFlight = new Map<string, Promise<void>>()
+  /** How many of each subscription are in flight. */
+  readonly #counts = new Map<string, number>()
   readonly #ended = new AbortController()
-  #starting = false
+  #isStarting = false
 
   constructor(options: DueQueueOptions) {
     this.#options = options
   }
 
   add(one: Due): void {
-    const waiting = this.#due.get(one.subscriptionId) ?? new Map<string, Due>()
-    this.#due.set(one.subscriptionId, waiting.set(one.id, one))
-    if (this.#starting) return
-    this.#starting = true
-    // Not at once: what was emitted is kept and answered for first.
+    this.#due.set(one.id, one)
+    if (this.#isStarting) return
+    this.#isStarting = true
+    // Not at once: the request that made the delivery is answered first.
     setTimeout(() => {
-      this.#starting = false
+      this.#isStarting = false
       this.#start()
     })
   }
 
-  remove({ id, subscriptionId }: Pick<Due, 'id' | 'subscriptionId'>): void {
-    this.#due.get(subscriptionId)?.delete(id)
+  remove(id: string): void {
+    this.#due.delete(id)
   }
 
   /** Resolves when nothing is due or in flight, or when the queue has ended. */
   async idle(): Promise<void> {
-    do {
-      this.#start()
-      while (!this.#ended.signal.aborted && (this.#inFlight.size > 0 || this.#starting)) {
-        await Promise.all(this.#inFlight)
-        await new Promise((resolve) => setTimeout(resolve))
-      }
-    } while (this.busy)
+    for (this.#start(); this.busy; this.#start()) {
+      await Promise.all(this.#inFlight.values())
+      await new Promise((resolve) => setTimeout(resolve))
+    }
   }
 
   /** Whether something is due or in flight. */
   get busy(): boolean {
-    if (this.#ended.signal.aborted) return false
-    const anyDue = [...this.#due.values()].some(({ size }) => size > 0)
-    return anyDue || this.#starting || this.#inFlight.size > 0
+    const { aborted } = this.#ended.signal
+    return !aborted && (this.#isStarting || this.#due.size > 0 || this.#inFlight.size > 0)
   }
 
   /** Starts nothing more and aborts what is in flight. */
@@ -68,29 +64,22 @@ export class DueQueue {
   }
 
   #start(): void {
-    for (const subscriptionId of [...this.#due.keys()]) this.#startOf(subscriptionId)
-  }
-
-  #startOf(subscriptionId: string): void {
-    const waiting = this.#due.get(subscriptionId)
-    if (!waiting || this.#ended.signal.aborted) return
-    for (const one of waiting.values()) {
-      if ((this.#busy.get(subscriptionId) ?? 0) >= this.#options.perSubscription) return
-      if (!this.#lanes.has(one.lane)) this.#begin(one)
+    if (this.#ended.signal.aborted) return
+    for (const one of this.#due.values()) {
+      const count = this.#counts.get(one.subscriptionId) ?? 0
+      if (count >= this.#options.perSubscription || this.#inFlight.has(one.lane)) continue
+      this.#begin(one, count)
     }
-    if (waiting.size === 0) this.#due.delete(subscriptionId)
   }
 
-  #begin({ id, subscriptionId, lane }: Due): void {
-    this.remove({ id, subscriptionId })
-    this.#lanes.add(lane)
-    this.#busy.set(subscriptionId, (this.#busy.get(subscriptionId) ?? 0) + 1)
+  #begin({ id, subscriptionId, lane }: Due, count: number): void {
+    this.#due.delete(id)
+    this.#counts.set(subscriptionId, count + 1)
     const work = this.#options.deliver(id, this.#ended.signal).finally(() => {
-      this.#inFlight.delete(work)
-      this.#lanes.delete(lane)
-      this.#busy.set(subscriptionId, (this.#busy.get(subscriptionId) ?? 1) - 1)
-      this.#startOf(subscriptionId)
+      this.#inFlight.delete(lane)
+      this.#counts.set(subscriptionId, (this.#counts.get(subscriptionId) ?? 1) - 1)
+      this.#start()
     })
-    this.#inFlight.add(work)
+    this.#inFlight.set(lane, work)
   }
 }

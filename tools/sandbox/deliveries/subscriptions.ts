@@ -11,7 +11,7 @@ import { checked } from '../exchange.ts'
 import { invalidFields } from '../http-error.ts'
 import { profile } from '../profile.ts'
 import type { SeededRandom } from '../random.ts'
-import { rotateBody, subscriptionBody, subscriptionPatch } from '../schemas/control-schemas.ts'
+import { rotateBody, subscriptionBody, subscriptionPatch } from '../schemas/control.ts'
 import type { SubscriptionRow } from '../schemas/snapshot.ts'
 
 /** A subscription as its owner sees it. */

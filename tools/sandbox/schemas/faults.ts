@@ -1,7 +1,7 @@
 // The faults of the sandbox as schemas: what goes wrong on purpose, at which stage and how often.
 import * as z from 'zod'
 import { type Tampering, tamperings } from '../../../src/testing/tamperings.ts'
-import { subscriptionFilters } from './control-schemas.ts'
+import { subscriptionFilters } from './control.ts'
 
 /** Faults that change which deliveries an occurrence makes. */
 export const plannedFaults = [

@@ -1,7 +1,6 @@
 // A scenario of the sandbox as data: where it starts and what is done to it, so that the same file
 // produces the same bytes again.
 import * as z from 'zod'
-import { isObject } from '../../../src/protocol/json-paths.ts'
 import {
   actionsBody,
   advanceBody,
@@ -9,58 +8,56 @@ import {
   sandboxTime,
   seed,
   subscriptionFilters,
-} from './control-schemas.ts'
+} from './control.ts'
 
+/** Moves the clock there before the action. */
 const at = sandboxTime.optional()
-/** Names the `id` of the answer; `{name}` stands for it in what follows. */
+/** Names the `id` of the answer; `{name}` stands for it in the actions that follow. */
 const as = z
   .string()
   .regex(/^[a-z][\w-]*$/i)
   .optional()
-const method = z.enum(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'])
-const request = z.strictObject({
-  method: method.default('GET'),
-  /** From `/v2/api`, `/_sandbox` or `/verify` on. */
-  path: z.string().startsWith('/'),
-  key: z.string().optional(),
-  body: z.unknown().optional(),
-  /** A body other than JSON, as base64. */
-  bytes: z.base64().optional(),
-  contentType: z.string().optional(),
-})
+const key = z.string().optional()
 
-/** One action; `at` moves the clock there first. */
-export const scenarioAction = z.union([
-  z.strictObject({
+const actions = {
+  create: z.strictObject({
     create: z.enum(['verification', 'client']),
     body: json.default({}),
-    key: z.string().optional(),
+    key,
     as,
     at,
   }),
-  z.strictObject({
+  act: z.strictObject({
     act: z.string(),
     actions: actionsBody.shape.actions,
     force: z.boolean().optional(),
     at,
   }),
-  z.strictObject({ request, as, expect: z.int().optional(), at }),
-  z.strictObject({ advance: advanceBody, at }),
-  z.strictObject({ faults: z.array(json), at }),
-  z.strictObject({ flush: z.literal(true), at }),
-])
+  request: z.strictObject({
+    request: z.strictObject({
+      method: z.enum(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']).default('GET'),
+      /** Begins with `/v2/api`, `/_sandbox` or `/verify`. */
+      path: z.string().startsWith('/'),
+      key,
+      body: z.unknown().optional(),
+    }),
+    as,
+    expect: z.int().optional(),
+    at,
+  }),
+  advance: z.strictObject({ advance: advanceBody, at }),
+  faults: z.strictObject({ faults: z.array(json), at }),
+  flush: z.strictObject({ flush: z.literal(true), at }),
+}
 
-/** The key that tells the kind of an action, in the order of the union. */
-const actionKinds = scenarioAction.options.map(({ shape }) => Object.keys(shape)[0] ?? '')
+const kinds = Object.keys(actions)
 
 /** A scenario file. */
 export const scenarioSchema = z.strictObject({
   version: z.literal(1),
   seed: seed.optional(),
-  /** Where the clock begins; it stands still unless `frozen` is false. */
+  /** The start of the clock; the clock stands still unless `frozen` is false. */
   clock: z.strictObject({ now: sandboxTime, frozen: z.boolean().optional() }).optional(),
-  /** Its user chose the secret and must pass it again: it is not written down. */
-  secret: z.literal('given').optional(),
   rateLimit: z.union([z.int().min(0), z.literal(false)]).optional(),
   subscriptions: z
     .array(
@@ -72,25 +69,22 @@ export const scenarioSchema = z.strictObject({
     )
     .optional(),
   faults: z.array(json).optional(),
-  /** A state to start from instead of an empty one. */
-  snapshot: json.optional(),
-  actions: z.array(scenarioAction).default([]),
+  actions: z
+    .array(z.union(Object.values(actions), { error: `must have one of ${kinds.join(', ')}` }))
+    .default([]),
 })
 
-/** The faults of an action by the key that tells its kind; the others it is not meant to be. */
+/** Reports the errors of an action for the variant whose key is present, not for all of them. */
 export function actionIssues(issue: z.core.$ZodIssue, value: unknown): readonly z.core.$ZodIssue[] {
   const [list, at] = issue.path
   if (issue.code !== 'invalid_union' || list !== 'actions' || issue.path.length !== 2) {
     return [issue]
   }
-  const action: unknown = (value as { actions: readonly unknown[] }).actions[Number(at)]
-  const has = (key: string) => isObject(action) && Object.hasOwn(action, key)
-  const own = issue.errors[actionKinds.findIndex(has)]
-  if (own) return own.map((one) => ({ ...one, path: [...issue.path, ...one.path] }))
-  return [{ ...issue, message: `must have one of ${actionKinds.join(', ')}` }]
+  const action = (value as { actions: readonly unknown[] }).actions[Number(at)]
+  const own = issue.errors[kinds.findIndex((kind) => Object.hasOwn(Object(action), kind))]
+  return own?.map((one) => ({ ...one, path: [...issue.path, ...one.path] })) ?? [issue]
 }
 
 export type Scenario = z.input<typeof scenarioSchema>
 export type ReadScenario = z.output<typeof scenarioSchema>
-export type ScenarioAction = z.output<typeof scenarioAction>
-export type ScenarioSubscription = NonNullable<Scenario['subscriptions']>[number]
+export type ScenarioAction = ReadScenario['actions'][number]

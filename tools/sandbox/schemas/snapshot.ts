@@ -1,5 +1,5 @@
-// The sandbox's whole state as a schema: a snapshot is checked by it, whole, before anything of it
-// is taken, and so is each row of a data file. The types of all rows are inferred from it.
+// The sandbox's whole state as a schema: a snapshot and a data file are checked by it as a whole
+// before any of it is loaded. The types of all rows are inferred from it.
 import * as z from 'zod'
 import {
   clientSchema,
@@ -15,7 +15,7 @@ import {
   seed,
   subscriptionFilters,
   target,
-} from './control-schemas.ts'
+} from './control.ts'
 import { deliveryRowSchema } from './deliveries.ts'
 import { faultSchema } from './faults.ts'
 
@@ -112,7 +112,8 @@ const word = z
   .min(-(2 ** 31))
   .max(2 ** 31 - 1)
 
-const parts = {
+/** A snapshot. */
+export const snapshotSchema = z.object({
   version: z.literal(2),
   seed,
   /** The secret of subscriptions without their own. */
@@ -120,29 +121,26 @@ const parts = {
   clock: z.object({ now: sandboxTime, frozen: z.boolean(), offset }),
   random: z.tuple([word, word, word, word]),
   faults: z.array(z.object({ fault: faultSchema, struck: count, seen: count })),
-}
-/** The last sequence number, and each organization's rate window. */
-const counters = { seq: count, rates: z.record(z.string(), z.tuple([z.number(), count])) }
-const access = { organizations: several(organization), keys: several(key) }
-
-/** A snapshot. */
-export const snapshotSchema = z.object({
-  ...parts,
   state: z.object({
-    ...counters,
-    verifications: several(verification),
-    clients: several(client),
-    outbox: several(mail),
-    ...access,
+    /** The last sequence number. */
+    seq: count,
+    /** Each organization's rate window: its start, and the requests in it. */
+    rates: z.record(z.string(), z.tuple([z.number(), count])),
+    verifications: z.array(verification),
+    clients: z.array(client),
+    outbox: z.array(mail),
+    organizations: z.array(organization),
+    keys: z.array(key),
   }),
   webhooks: z.object({
-    subscriptions: several(subscription),
-    deliveries: several(deliveryRowSchema),
+    subscriptions: z.array(subscription),
+    deliveries: z.array(deliveryRowSchema),
   }),
 })
 
 /** The options of the first start; a later start must not differ from them. */
 const startOptions = z.object({
+  seed,
   now: z.iso.datetime().optional(),
   secret: z.string().optional(),
   subscriptions: z
@@ -156,41 +154,13 @@ const startOptions = z.object({
     .optional(),
 })
 
-/** The row of a data file for what has no record of its own. */
-export const stateRowSchema = z.object({ ...parts, ...counters, startOptions })
-
-/** The rows of a data file, by their kind. */
-export const rowSchemas = {
-  state: stateRowSchema,
-  organizations: z.object(access),
-  verification,
-  client,
-  mail,
-  subscription,
-  delivery: deliveryRowSchema,
-} as const
-
-/** A list in which no id comes twice. */
-function several<Item extends z.ZodType<Identified>>(item: Item) {
-  return z.array(item).check(({ value, issues }) => {
-    const seen = new Set<string>()
-    for (const [at, one] of value.entries()) {
-      const id = 'resource' in one ? one.resource.id : one.id
-      if (seen.has(id)) {
-        issues.push({ code: 'custom', input: one, path: [at], message: `has the id ${id} again` })
-      }
-      seen.add(id)
-    }
-  })
-}
-
-type Identified = { readonly id: string } | { readonly resource: { readonly id: string } }
+/** A data file. */
+export const savedStateSchema = z.object({ start: startOptions, snapshot: snapshotSchema })
 
 /** The whole state as one JSON value, secrets included. */
 export type Snapshot = z.infer<typeof snapshotSchema>
-export type StateRow = z.infer<typeof stateRowSchema>
+export type SavedState = z.infer<typeof savedStateSchema>
 export type StartOptions = z.infer<typeof startOptions>
-export type RowKind = keyof typeof rowSchemas
 export type VerificationRow = z.infer<typeof verification>
 export type TrailEntry = z.infer<typeof trailEntry>
 export type ClientRow = z.infer<typeof client>

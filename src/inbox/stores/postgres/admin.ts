@@ -1,20 +1,12 @@
-// Queries of operators, of retention and of the inbox itself, beside the work.
-import type {
-  LatencyQuery,
-  Purge,
-  Purged,
-  Reopening,
-  StoredEntry,
-  StoredLatency,
-  StoreQuery,
-  StoreStats,
-} from '../../admin-store.ts'
+// Queries of operators, of retention and of moves, beside the work.
+import type { AdminStore, LatencyQuery, StoredLatency } from '../../admin-store.ts'
+import { type CopyStore, noOwner, sqlCopy } from '../../copy-store.ts'
 import { forgetByPages } from '../../forget-pages.ts'
 import type { PostgresValue } from './driver.ts'
 import { findStatement } from './find.ts'
-import { latencySql } from './latency.ts'
-import { storable, toBytes, toJson, toNumber, toStored } from './rows.ts'
-import { type Statements, statementError } from './statements.ts'
+import { grace } from './owner.ts'
+import { storable, toJson, toNumber, toStored } from './rows.ts'
+import type { Statements } from './statements.ts'
 
 const none = { stored: 0, leased: 0, retry: 0, done: 0, dead: 0, skipped: 0 }
 
@@ -25,50 +17,53 @@ const statsSql = `select
   (select due from idv.lanes where due is not null and due <= $1::bigint order by due limit 1) as due,
   (select stored_at from idv.entries order by seq desc limit 1) as newest`
 
+/** The latency of each handler: `since`, `limit` and `target` of the entries that were done last. */
+const latencySql = `
+with done as (
+  select seq, greatest(0, settled_at - coalesce(occurred_at, stored_at)) as took
+  from idv.entries
+  where not erased and state = 'done' and settled_at is not null and settled_at >= $1::bigint
+  and source <> 'replay' order by settled_at desc limit $2::int
+), ranked as (
+  select h.handler, d.took, row_number() over (partition by h.handler order by d.took) as place,
+    count(*) over (partition by h.handler) as entries
+  from done d join idv.handled h on h.seq = d.seq
+)
+select handler, max(entries) as entries, count(*) filter (where took <= $3::bigint) as within,
+  min(took) filter (where place * 100 >= entries * 50) as p50,
+  min(took) filter (where place * 100 >= entries * 95) as p95,
+  min(took) filter (where place * 100 >= entries * 99) as p99, max(took) as longest
+from ranked group by handler order by handler`
+
 /** Milliseconds for what reads or changes many rows. */
 const long = 60_000
 
-/** The operator's side of the store; `changed` is called when lanes may have become due. */
-export class PostgresAdmin {
+/** The part of the store that operators use; its methods are spread into the store. */
+export class PostgresAdmin implements AdminStore {
   readonly #statements: Statements
   readonly #changed: () => void
 
+  /** Calls `changed` when lanes may have become due. */
   constructor(statements: Statements, changed: () => void) {
     this.#statements = statements
     this.#changed = changed
   }
 
-  async recall(name: string, initial: Uint8Array): Promise<Uint8Array> {
-    await this.#statements.call('recall', [name, initial])
-    const kept = await this.setting(name)
-    if (!kept) throw statementError('STORE_FAILED', `the setting ${name} could not be read`)
-    return kept
-  }
-
-  async setting(name: string): Promise<Uint8Array | undefined> {
-    const value = 'select value from idv.settings where name = $1::text'
-    return toBytes((await this.#statements.first(value, [name])).value)
-  }
-
-  async remember(name: string, value: Uint8Array): Promise<void> {
-    await this.#statements.call('remember', [name, value])
-  }
-
-  async find(query: StoreQuery): Promise<readonly StoredEntry[]> {
+  readonly find: AdminStore['find'] = async (query) => {
     const { sql, values } = findStatement(query)
     return (await this.#statements.run(sql, values, long)).map(toStored)
   }
 
-  async reopen({ ids, from, now, replay = false, setAside = false }: Reopening): Promise<number> {
+  readonly reopen: AdminStore['reopen'] = async (reopening) => {
+    const { ids, from, now, replay = false, setAside = false } = reopening
     const values = [toJson(ids), toJson(from), Math.floor(now), replay, setAside]
     return Number(await this.#change('reopen', values))
   }
 
-  async dismiss(id: string, now: number): Promise<boolean> {
-    return (await this.#change('dismiss', [storable(id), Math.floor(now)])) === true
-  }
+  readonly dismiss: AdminStore['dismiss'] = async (id, now) =>
+    (await this.#change('dismiss', [storable(id), Math.floor(now)])) === true
 
-  async forget(lane: string, now: number, ofNone = false): Promise<number> {
+  readonly forget: AdminStore['forget'] = async (lane, now, ofNone = false) => {
     const asked = [storable(lane), Math.floor(now), ofNone]
     try {
       return await forgetByPages(async ({ open, after, newest = null }) => {
@@ -83,7 +78,7 @@ export class PostgresAdmin {
     }
   }
 
-  async purge(purge: Purge): Promise<Purged> {
+  readonly purge: AdminStore['purge'] = async (purge) => {
     const { doneBefore, deadBefore, keysBefore, limit, waits = false } = purge
     const before = [doneBefore, deadBefore, keysBefore].map((time) => Math.floor(time))
     const [row] = await this.#statements.call('purge', [...before, limit, waits], long)
@@ -91,7 +86,7 @@ export class PostgresAdmin {
     return { erased: Number(erased), deleted: Number(deleted) }
   }
 
-  async stats(now: number, latency?: LatencyQuery): Promise<StoreStats> {
+  readonly stats: AdminStore['stats'] = async (now, latency) => {
     const row = await this.#statements.first(statsSql, [Math.floor(now)], long)
     const counts = row.counts === null ? {} : JSON.parse(String(row.counts))
     const [oldest, due, newest] = [row.oldest, row.due, row.newest].map(toNumber)
@@ -122,5 +117,36 @@ export class PostgresAdmin {
     const answer = await this.#statements.ask(name, values, long)
     this.#changed()
     return answer
+  }
+}
+
+const casts = {
+  text: '',
+  number: '::bigint',
+  boolean: '::int::boolean',
+  bytes: '',
+  json: '::text::json',
+}
+
+const othersSql = `select count(*)::int as n from idv.owners o
+  where o.owner not in (0, $1::int) and idv.clock() - o.seen < ${grace}`
+
+/** The part of the store that moves it. */
+export function postgresCopy(statements: Statements, owner: { readonly id: number }): CopyStore {
+  return {
+    others: async () => Number((await statements.first(othersSql, [owner.id])).n),
+    ...sqlCopy({
+      nameOf: (table) => `idv.${table}`,
+      parameter: (at, type) => `$${at}${casts[type]}`,
+      settings: 'true',
+      query: (sql, values) => statements.run(sql, values, 120_000),
+      endings: [
+        `update idv.entries set owner = ${noOwner} where state = 'leased'`,
+        `with gone as (delete from idv.counts)
+          insert into idv.counts select state, count(*) from idv.entries group by state`,
+        `select setval(pg_get_serial_sequence('idv.entries', 'seq')::regclass,
+          greatest((select max(seq) from idv.entries), 1))`,
+      ],
+    }),
   }
 }

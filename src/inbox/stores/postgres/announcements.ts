@@ -1,6 +1,5 @@
 // Wakes the other processes when there is something to claim, and hears them. It is speed alone: a
 // worker looks by itself once a second.
-import { deferred } from '../../../foundation/promises.ts'
 import type { PostgresListener } from './driver.ts'
 import type { Statements } from './statements.ts'
 
@@ -16,7 +15,7 @@ const longestWait = 5_000
 export class Announcements {
   readonly #statements: Statements
   readonly #channel: string
-  readonly #owner: number
+  readonly #owner: { readonly id: number }
   #wake: () => void = () => {}
   #listener: PostgresListener | undefined
   #heard = new Set<(payload: string) => void>()
@@ -25,10 +24,18 @@ export class Announcements {
   #isOpen = false
   #isRetrying = false
 
-  constructor(statements: Statements, { channel, owner }: { channel: string; owner: number }) {
+  constructor(
+    statements: Statements,
+    { channel, owner }: { readonly channel: string; readonly owner: { readonly id: number } },
+  ) {
     this.#statements = statements
     this.#channel = channel
     this.#owner = owner
+  }
+
+  /** Wakes this process. */
+  wake(): void {
+    this.#wake()
   }
 
   async open(wake: () => void, listens: boolean): Promise<void> {
@@ -39,8 +46,8 @@ export class Announcements {
 
   /** Whether what is announced is heard here: a pooler in transaction mode loses it. */
   async isHeard(limit: number): Promise<boolean> {
-    const { promise, resolve } = deferred<boolean>()
-    const test = `test ${this.#owner}`
+    const { promise, resolve } = Promise.withResolvers<boolean>()
+    const test = `test ${this.#owner.id}`
     const heard = (payload: string) => payload === test && resolve(true)
     this.#heard.add(heard)
     const timer = setTimeout(() => resolve(false), limit)
@@ -62,7 +69,7 @@ export class Announcements {
       this.#timer = undefined
       this.#last = performance.now()
       // One that is lost costs a second: the worker looks by itself.
-      this.#send(String(this.#owner)).catch(() => {})
+      this.#send(String(this.#owner.id)).catch(() => {})
     }, wait)
     this.#timer.unref?.()
   }
@@ -127,6 +134,6 @@ export class Announcements {
 
   #hear(payload: string): void {
     for (const heard of this.#heard) heard(payload)
-    if (payload !== String(this.#owner) && !payload.startsWith('test ')) this.#wake()
+    if (payload !== String(this.#owner.id) && !payload.startsWith('test ')) this.#wake()
   }
 }

@@ -1,15 +1,14 @@
-// Requirements of the server, checked at opening: a promise that it cannot keep is an error
-// then, with the fix, and not a loss later.
+// Requirements of the server and of the role, checked at opening: a promise that cannot be kept is an
+// error then, with the fix, and not a loss later.
 import { WebhookError } from '../../../errors.ts'
 import { warn } from '../../../foundation/warn.ts'
 import type { StoreCapabilities } from '../../store.ts'
 import type { PostgresRow } from './driver.ts'
 import { toBytes } from './rows.ts'
-import { quoted, type Statements } from './statements.ts'
+import type { Statements } from './statements.ts'
 
 const settings = `select current_setting('server_version_num')::int as version,
   current_setting('server_encoding') as encoding,
-  current_setting('bytea_output') as bytes,
   current_setting('fsync') as fsync,
   current_setting('full_page_writes') as pages,
   current_setting('default_transaction_isolation') as isolation,
@@ -26,28 +25,9 @@ const settings = `select current_setting('server_version_num')::int as version,
   'a' as two_words, true as is_true, false as is_false, null::text as is_null,
   1099511627776::bigint as a_number, '["a"]'::text as some_json, decode('00ff', 'hex') as some_bytes`
 
-/** A driver that reads bytes in the form `hex` alone; pg reads both. */
-const hexAlone = 'postgres.js'
-
-/* Asked first, and of Postgres alone: with another path each name below could be somebody else's. */
-const pathSql =
-  'select pg_catalog.array_to_json(pg_catalog.current_schemas(true))::pg_catalog.text as path'
-
-/** @throws WebhookError `STORE_UNSUITABLE` where another schema stands before that of Postgres itself */
-async function assertPath(statements: Statements): Promise<void> {
-  const { path } = await statements.first(pathSql)
-  // What a pool has changed is refused later, by its name.
-  const schemas: readonly unknown[] = typeof path === 'string' ? JSON.parse(path) : []
-  const first = schemas.find((schema) => !/^pg_temp_/i.test(String(schema)))
-  if (first === undefined || /^pg_catalog$/i.test(String(first))) return
-  throw unsuitable(
-    `the search_path names pg_catalog behind another schema, whose functions would run as the inbox: \`alter role … set search_path = ${quoted(String(first))}\`; pg_catalog comes first by itself where it is not named`,
-  )
-}
-
 type Fault = readonly [is: (row: PostgresRow) => boolean, message: string]
 
-/** Names and values must arrive as they were sent: results are read by their names and types. */
+/** Names and values that must arrive as they were sent: results are read by their names and types. */
 const changes: readonly (readonly [isSame: (row: PostgresRow) => boolean, what: string])[] = [
   [(row) => row.two_words === 'a', 'the names of columns'],
   [({ is_true, is_false }) => is_true === true && is_false === false, 'booleans'],
@@ -75,10 +55,6 @@ const faults: readonly Fault[] = [
   [
     ({ isolation }) => isolation !== 'read committed',
     "default_transaction_isolation must be read committed: `alter role … set default_transaction_isolation = 'read committed'`",
-  ],
-  [
-    ({ driver, bytes }) => driver === hexAlone && bytes !== 'hex',
-    "bytea_output must be hex for postgres.js, which reads nothing else: `alter role … set bytea_output = 'hex'`",
   ],
 ]
 
@@ -110,8 +86,7 @@ export async function assertServer(
   statements: Statements,
   { survives }: Pick<StoreCapabilities, 'survives'>,
 ): Promise<void> {
-  await assertPath(statements)
-  const row: PostgresRow = { ...(await statements.first(settings)), driver: statements.driver.name }
+  const row = await statements.first(settings)
   const isSynced = survives === 'power-cut' || survives === 'failover'
   const fault = [...faults, ...(isSynced ? syncFaults : [])].find(([is]) => is(row))
   const message = (row.two_words === 'a' ? fault?.[1] : undefined) ?? changed(row)
@@ -139,7 +114,7 @@ async function assertStandby(statements: Statements, { standbys }: PostgresRow):
   )
 }
 
-/** Bodies travel as parameters; what the server writes into its log stays there. */
+/** Warns if the server writes parameters into its log: bodies are among them. */
 function warnOfLogs(row: PostgresRow): void {
   const isTimed = (setting: unknown) => Number.parseInt(String(setting), 10) >= 0
   const isLogging =
@@ -149,7 +124,6 @@ function warnOfLogs(row: PostgresRow): void {
     (isTimed(row.log_sample) && Number(row.log_sample_rate) > 0)
   const names = [
     ...(isLogging && row.log_parameters !== '0' ? ['log_parameter_max_length'] : []),
-    // Of statements that fail.
     ...(row.log_error_parameters !== '0' ? ['log_parameter_max_length_on_error'] : []),
   ]
   if (names.length === 0) return
@@ -157,6 +131,49 @@ function warnOfLogs(row: PostgresRow): void {
     `Postgres writes the parameters of statements into its log, payloads among them: set ${names.map((name) => `${name} = 0`).join(' and ')}, or createInbox({ encryption })`,
     'POSTGRES_LOG',
   )
+}
+
+const tables = 'settings owners entries contents handled keys lanes marks relations counts versions'
+
+const rightsSql = `select quote_ident(current_user::text) as role, (
+  select string_agg(x.name, ', ') from (
+    select c.relname::text as name from pg_class c where c.relnamespace = v.relnamespace
+      and c.relname::text = any(string_to_array('${tables}', ' '))
+      and not (select bool_and(has_table_privilege(c.oid, p))
+        from unnest(string_to_array($1::text, ', ')) p)
+    union all select p.proname::text from pg_proc p where p.pronamespace = v.relnamespace
+      and not has_function_privilege(p.oid, 'execute')) x) as lacking
+  from pg_class v where v.oid = 'idv.versions'::regclass`
+
+/**
+ * Asks for the rights of the role, so that a missing one is known before the first delivery.
+ *
+ * @throws WebhookError `STORE_UNSUITABLE`
+ */
+export async function assertRights(
+  statements: Statements,
+  { schema, mode }: { readonly schema: string; readonly mode: 'owner' | 'operator' },
+): Promise<void> {
+  const needed = mode === 'owner' ? 'select, insert, update, delete' : 'select'
+  const { role, lacking } = await statements.first(rightsSql, [needed])
+  if (lacking === null) return
+  throw unsuitable(
+    `the database user has no right to ${lacking} of the inbox: \`grant ${needed} on all tables in schema ${schema} to ${role}; grant execute on all routines in schema ${schema} to ${role}\``,
+  )
+}
+
+/* A sequence that is ahead stays as it is, and a role that may only write has no right to it. */
+const numbersSql = `select case
+    when not has_sequence_privilege(s.name, 'SELECT, USAGE') then null
+    when not has_sequence_privilege(s.name, 'UPDATE') then null
+    when m.seq > coalesce(pg_sequence_last_value(s.name::regclass), 0)
+      then setval(s.name::regclass, m.seq) end
+  from (select pg_get_serial_sequence('idv.entries', 'seq') as name) s,
+    (select max(seq) as seq from idv.entries) m`
+
+/** Lets numbers of new entries go on after the highest: logical replication copies no sequence. */
+export async function alignNumbers(statements: Statements): Promise<void> {
+  await statements.run(numbersSql)
 }
 
 function unsuitable(message: string): WebhookError {

@@ -1,19 +1,14 @@
-// OwnerClaims of one process: where in the index to begin, and what to give back when an answer was lost.
+// The claims of one process: where in the index they begin, and what to give back if an answer is lost.
 
-import { stopwatch, systemClock } from '../../../foundation/clock.ts'
 import type { ClaimRequest, ClaimResult } from '../../work-store.ts'
-import type { PostgresRow } from './driver.ts'
-import { toBytes, toClaimed, toNumber } from './rows.ts'
-import { slack } from './sql/plans.ts'
-import { claimCall } from './sql/standalone.ts'
-import { type Statements, statementError, toAnswers } from './statements.ts'
+import { toClaimed, toNumber } from './rows.ts'
+import { type Statements, statementError } from './statements.ts'
+
+/** Milliseconds within which other processes commit what they keep; `claim` goes as far back. */
+const slack = 3_000
 
 /** How often the whole index is looked through, whatever is known of it. */
 const wholeEvery = 1_000
-
-/** Milliseconds beyond the limit of a statement, at which its timer would have run long ago. */
-const longest = 1_000
-const stoodStill = 'this process stood still while its claim was answered'
 
 /** How often a lane is waited for that deliveries of others hold. */
 const waitEvery = 100
@@ -54,11 +49,11 @@ class ClaimWindow {
   }
 }
 
-/** OwnerClaims for one owner. */
+/** The claims of one owner. */
 export class OwnerClaims {
   readonly window = new ClaimWindow()
   readonly #statements: Statements
-  readonly #owner: number
+  readonly #owner: { readonly id: number }
   #ticket = 0
   #waited = Number.NEGATIVE_INFINITY
   /** The tenant that was served last: tenants take turns. */
@@ -66,7 +61,7 @@ export class OwnerClaims {
   /** Tickets of claims whose answers were lost: they may have leased entries. */
   #lost: number[] = []
 
-  constructor(statements: Statements, owner: number) {
+  constructor(statements: Statements, owner: { readonly id: number }) {
     this.#statements = statements
     this.#owner = owner
   }
@@ -88,14 +83,10 @@ export class OwnerClaims {
     const ticket = ++this.#ticket
     const from = waits ? 0 : this.window.next()
     const { now, limit, until } = request
-    const lease = [this.#owner, ticket, now, Math.floor(until)]
-    const elapsed = stopwatch(systemClock)
+    const lease = [this.#owner.id, ticket, now, Math.floor(until)]
     try {
       const values = [...lease, limit, from, waits, this.#served]
-      const answer = await this.#statements.first(claimCall, values)
-      if (elapsed() > this.#statements.limit + longest)
-        throw statementError('STORE_TIMEOUT', stoodStill)
-      const rows = withBytes(toAnswers(answer), toBytes(answer.bytes))
+      const rows = await this.#statements.call('claim', values)
       // It ends with a row of its own, and what has leased must not be passed over.
       if (rows.length === 0) {
         throw statementError('STORE_FAILED', 'a claim was answered without its rows')
@@ -105,7 +96,7 @@ export class OwnerClaims {
       const next = toNumber(last?.next)
       if (!waits) this.window.claimed(request, next)
       if (typeof last?.served === 'string') this.#served = last.served
-      const entries = leased.map((row) => toClaimed(row, this.#owner))
+      const entries = leased.map((row) => toClaimed(row, this.#owner.id))
       return { entries, ...(next !== undefined && { next }) }
     } catch (error) {
       this.#lost.push(ticket)
@@ -116,26 +107,9 @@ export class OwnerClaims {
   async #recover(now: number): Promise<void> {
     if (this.#lost.length === 0) return
     const lost = [...this.#lost]
-    const values = [this.#owner, this.#ticket, JSON.stringify(lost), now]
+    const values = [this.#owner.id, this.#ticket, JSON.stringify(lost), now]
     await this.#statements.call('recover', values)
     this.#lost = this.#lost.filter((ticket) => !lost.includes(ticket))
     this.window.reset()
   }
-}
-
-/** Metadata and bodies of the rows, which say how long they are, stand one behind the other. */
-function withBytes(
-  rows: readonly PostgresRow[],
-  bytes: Uint8Array = new Uint8Array(),
-): readonly PostgresRow[] {
-  let at = 0
-  const next = (length: unknown) => {
-    if (length === null) return null
-    const start = at
-    at += Number(length)
-    return bytes.slice(start, at)
-  }
-  const all = rows.map((row) => ({ ...row, metadata: next(row.metadata), body: next(row.body) }))
-  if (at === bytes.length) return all
-  throw statementError('STORE_FAILED', 'a claim was answered with other bytes than it names')
 }

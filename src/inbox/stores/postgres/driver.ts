@@ -3,18 +3,10 @@
 /** Ends with the transaction: a checkpoint without it would not commit with the effects. */
 export const txMark = "set local idv_webhooks.tx = 'open'"
 
-/** The error of a commit that the server answered with a rollback. */
-export const rolledBack =
-  'the transaction was rolled back: a statement failed that the handler did not wait for'
+/** A handler that hangs in its transaction must not hold back vacuum for ever. */
+export const idleLimit = "set local idle_in_transaction_session_timeout = '60s'"
 
-/** Begins a transaction; a handler that hangs in it must not hold back vacuum for ever. */
-export const beginSql = `begin isolation level read committed;
-  set local idle_in_transaction_session_timeout = '60s'; ${txMark}`
-
-/**
- * Whether a statement found its connection in a transaction that somebody had left open. Nothing
- * was done; a driver that can destroys the connection.
- */
+/** Whether a statement found its connection in a transaction that the application left open. */
 export function wasOpen(sqlState: unknown): boolean {
   return sqlState === '2D000' || sqlState === '25P02'
 }
@@ -25,23 +17,23 @@ export type PostgresRow = Readonly<Record<string, unknown>>
 /** A parameter: every driver sends these alike. */
 export type PostgresValue = string | number | boolean | Uint8Array | null
 
-/** A transaction on a connection of its own, in isolation level read committed. */
+/** A transaction on its own connection, in isolation level read committed. */
 export interface PostgresTransaction<Tx = unknown> {
   readonly handle: Tx
   /** How many statements the handle has sent; for drivers without `lazily`. */
   readonly sent?: number
   query(text: string, values: readonly PostgresValue[]): Promise<readonly PostgresRow[]>
-  /** Rejects when the transaction was ended before, and when the server answers with a rollback. */
+  /** Rejects if the transaction has ended, and if the server answers with a rollback. */
   commit(): Promise<void>
-  /** Does nothing when it has ended: its connection may be somebody else's by then. */
+  /** Does nothing if the transaction has ended: another caller may have its connection. */
   rollback(): Promise<void>
-  /** Closes the connection and whatever is in progress on it. */
+  /** Ends the connection and the statement that runs on it. */
   destroy(): void
 }
 
 /** A connection that hears notifications for as long as it lives. */
 export interface PostgresListener {
-  /** Once `over` is aborted nobody waits: the connection is destroyed. */
+  /** Closes the connection, or destroys it once `over` is aborted. */
   close(over?: AbortSignal): Promise<void>
 }
 
@@ -54,11 +46,11 @@ export interface LazyTransaction<Tx> {
 /** A driver of Postgres; `Tx` is what handlers get as `context.tx`. */
 export interface PostgresDriver<Tx = unknown> {
   readonly name: string
-  /** The most that what it keeps survives; without it what the server's settings promise. */
+  /** The worst that its data survives; without it, what the server's settings promise. */
   readonly survives?: 'nothing' | 'restart'
   /**
-   * Runs one statement without a name, so that it passes a pooler in transaction mode. Once
-   * `signal` is aborted nobody waits: its connection is destroyed, not returned to the pool.
+   * Runs one statement without a name, so that it passes a pooler in transaction mode. Destroys the
+   * connection of the statement once `signal` is aborted, if the driver can.
    */
   query(
     text: string,
@@ -66,14 +58,11 @@ export interface PostgresDriver<Tx = unknown> {
     signal: AbortSignal,
   ): Promise<readonly PostgresRow[]>
   begin(signal: AbortSignal): Promise<PostgresTransaction<Tx>>
-  /**
-   * A handle that begins its transaction at its first use; without it, it begins before. Each
-   * statement is sent in `use`.
-   */
+  /** Makes a handle that begins its transaction at its first use; without it, `begin` comes first. */
   lazily?(transaction: LazyTransaction<Tx>): Tx
   /**
-   * `lost` is called once when the connection has ended by itself. Once `signal` is aborted nobody
-   * waits: a connection that is being opened is closed.
+   * Calls `lost` once if the connection ends by itself. Closes a connection that is being opened
+   * once `signal` is aborted.
    */
   listen?(
     channel: string,

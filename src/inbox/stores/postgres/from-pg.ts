@@ -1,15 +1,13 @@
 // The driver over a pool of `pg`: a client that hangs is destroyed, and every client has an `error`
 // listener, for without one a broken connection ends the process.
-import { orAborted } from '../../../foundation/abortable.ts'
 import {
-  beginSql,
+  idleLimit,
   type PostgresDriver,
   type PostgresRow,
   type PostgresTransaction,
   type PostgresValue,
-  rolledBack,
+  txMark,
 } from './driver.ts'
-import { type AskServer, GivenUp } from './given-up.ts'
 
 /** The part of a `pg` client that the store and handlers use. */
 export interface PgClient {
@@ -23,8 +21,6 @@ interface PgResult {
 }
 
 interface PooledClient extends PgClient {
-  /** The session at the server. */
-  readonly processID?: number | null
   on(event: 'error', listener: () => void): unknown
   release(broken?: boolean): void
 }
@@ -38,7 +34,6 @@ interface ListeningClient extends PgClient {
 
 /** A pool of `pg`, by its shape. */
 export interface PgPool {
-  readonly options?: { readonly max?: number }
   connect(): Promise<PooledClient>
   on(event: 'error' | 'connect', listener: () => void): unknown
 }
@@ -53,10 +48,7 @@ export interface FromPgOptions {
 }
 
 const ignore = () => {}
-/** Clients of a pool that does not say how many it may have. */
-const defaultMost = 10
-/** Milliseconds for a look at the sessions of the server. */
-const lookLimit = 3_000
+const beginSql = `begin isolation level read committed; ${idleLimit}; ${txMark}`
 /** Pools and clients that have a listener for errors. */
 const guarded = new WeakSet<PgPool | PooledClient>()
 
@@ -81,24 +73,16 @@ export function fromPg(pool: PgPool, options: FromPgOptions = {}): PostgresDrive
   // Before the pool hands a new client on, which may end in that very moment.
   if (!guarded.has(pool)) pool.on('connect', guardFirst)
   guard(pool)
-  const givenUp = new GivenUp(pool.options?.max ?? defaultMost, (...asked) =>
-    runningOf(pool, asked),
-  )
-  const connect = async (signal: AbortSignal, text?: string) => {
-    await orAborted(givenUp.assertFew(text), signal)
-    return connected(pool, signal)
-  }
   return {
     name: 'pg',
     query: async (text, values, signal) => {
-      const client = await connect(signal, text)
-      return aborting(client, { signal, givenUp, text }, () => rowsOf(client, text, values))
+      const client = await connected(pool, signal)
+      return aborting(client, { signal, keeps: false }, () => rowsOf(client, text, values))
     },
     begin: async (signal) => {
-      const client = await connect(signal)
-      const how = { signal, givenUp, text: beginSql, keeps: true }
-      await aborting(client, how, () => client.query(beginSql))
-      return transaction(client, givenUp)
+      const client = await connected(pool, signal)
+      await aborting(client, { signal, keeps: true }, () => client.query(beginSql))
+      return transaction(client)
     },
     lazily: (tx) => ({ query: (...statement) => tx.use((client) => client.query(...statement)) }),
     listen: async (channel, heard, lost, signal) => {
@@ -132,17 +116,6 @@ async function rowsOf(client: PgClient, text: string, values?: readonly Postgres
   return (await client.query(text, values?.map(toParameter))).rows
 }
 
-async function runningOf(pool: PgPool, [sql, pids]: Parameters<AskServer>) {
-  const signal = AbortSignal.timeout(lookLimit)
-  const client = await orAborted(connected(pool, signal), signal)
-  const asked = aborting(client, { signal }, () => client.query(sql, [pids, client.processID ?? 0]))
-  return (await orAborted(asked, signal)).rows.map(({ pid, text, ms }) => ({
-    pid: pid === null ? null : Number(pid),
-    text: text === null ? null : String(text),
-    ms: ms === null ? null : Number(ms),
-  }))
-}
-
 /** `pg` sends a Buffer as bytes; other arrays of bytes it would write out as JSON. */
 function toParameter(value: PostgresValue): unknown {
   if (!(value instanceof Uint8Array)) return value
@@ -164,19 +137,10 @@ async function connected(pool: PgPool, signal: AbortSignal): Promise<PooledClien
  */
 const isOwn = (code: unknown) => typeof code === 'string' && /^(P0V|22|23|40|54)/.test(code)
 
-interface ClientWork {
-  readonly signal: AbortSignal
-  readonly givenUp?: GivenUp
-  /** Its statement, for those that are given up. */
-  readonly text?: string
-  /** Whether the client is kept afterwards. */
-  readonly keeps?: boolean
-}
-
-/** Works on a client; it goes back to the pool, or is destroyed when the work was given up. */
+/** Works on a client, then returns it unless it `keeps` it; destroys it once `signal` is aborted. */
 async function aborting<Result>(
   client: PooledClient,
-  { signal, givenUp, text = '', keeps = false }: ClientWork,
+  { signal, keeps }: { readonly signal: AbortSignal; readonly keeps: boolean },
   work: () => Promise<Result>,
 ): Promise<Result> {
   let isOut = true
@@ -184,10 +148,7 @@ async function aborting<Result>(
     if (isOut) client.release(broken)
     isOut = false
   }
-  const stop = () => {
-    givenUp?.add(client.processID, text)
-    back(true)
-  }
+  const stop = () => back(true)
   signal.addEventListener('abort', stop, { once: true })
   try {
     const result = await work()
@@ -201,24 +162,17 @@ async function aborting<Result>(
   }
 }
 
-function transaction(client: PooledClient, givenUp: GivenUp): PostgresTransaction<PgClient> {
+function transaction(client: PooledClient): PostgresTransaction<PgClient> {
   let isOut = true
-  let last = beginSql
   const back = (broken = false) => {
     if (isOut) client.release(broken)
     isOut = false
-  }
-  const handle: PgClient = {
-    query: (...statement) => {
-      last = textOf(statement[0])
-      return client.query(...statement)
-    },
   }
   const end = async (how: 'commit' | 'rollback') => {
     if (!isOut) return
     let command: string | undefined
     try {
-      command = (await handle.query(how)).command
+      command = (await client.query(how)).command
     } catch (error) {
       back(true)
       throw error
@@ -228,22 +182,16 @@ function transaction(client: PooledClient, givenUp: GivenUp): PostgresTransactio
     if (how === 'commit' && command === 'ROLLBACK') throw new Error(rolledBack)
   }
   return {
-    handle,
-    query: (text, values) => rowsOf(handle, text, values),
+    handle: client,
+    query: (text, values) => rowsOf(client, text, values),
     commit: () => end('commit'),
     rollback: () => end('rollback'),
-    destroy: () => {
-      if (isOut) givenUp.add(client.processID, last)
-      back(true)
-    },
+    destroy: () => back(true),
   }
 }
 
-/** Of a statement as `pg` takes it: text, or an object that has it. */
-function textOf(statement: unknown): string {
-  const { text } = Object(statement) as { readonly text?: unknown }
-  return String(typeof statement === 'string' ? statement : (text ?? ''))
-}
+const rolledBack =
+  'the transaction was rolled back: a statement failed that the handler did not wait for'
 
 /** A client that waits for its server would say goodbye to it first, and wait for the answer. */
 function destroy(client: ListeningClient): void {

@@ -1,7 +1,8 @@
-// This process among those that share the store: its number, and its signs of life.
+// This process among those that share the store: its number, its signs of life, and the database's
+// time, so that processes whose clocks differ agree on what is due and which lease has lapsed.
 import { randomInt } from 'node:crypto'
+import type { Clock } from '../../../foundation/clock.ts'
 import { type Statements, statementError } from './statements.ts'
-import { StoreClock } from './store-clock.ts'
 
 /** Milliseconds between signs of life. */
 const beatEvery = 2_000
@@ -9,21 +10,22 @@ const beatEvery = 2_000
 const longestGap = 3 * beatEvery
 /** Milliseconds of silence, while others are heard, after which an owner is taken for gone. */
 export const grace = 12_000
-const samples = 5
+const openingSamples = 5
 
 const timeSql = `select (extract(epoch from clock_timestamp())::float8 * 1000::float8)::bigint as now`
 
 /** The owner of the leases that this process takes. */
 export class Owner {
-  readonly id = randomInt(1, 2 ** 31 - 1)
-  readonly clock = new StoreClock()
+  /** A number for each opening: leases of an earlier one have lapsed. */
+  id = 0
+  clock = new StoreClock()
   readonly #statements: Statements
   readonly #isSilent: boolean
   #watches = false
   #timer: ReturnType<typeof setInterval> | undefined
   #isBeating = false
 
-  /** Who is silent takes nothing and gives no signs of life: it learns the time, for which reading is enough. */
+  /** A silent owner takes nothing and gives no signs of life: it only reads the time. */
   constructor(statements: Statements, { isSilent }: { readonly isSilent: boolean }) {
     this.#statements = statements
     this.#isSilent = isSilent
@@ -31,32 +33,34 @@ export class Owner {
 
   /** Enters itself and learns the database's time. */
   async enter(): Promise<void> {
-    for (let sample = 0; sample < samples; sample++) await this.#beat()
+    this.id = randomInt(1, 2 ** 31 - 1)
+    this.clock = new StoreClock()
+    this.#watches = false
+    for (let sample = 0; sample < openingSamples; sample++) await this.#beat()
     this.#timer = setInterval(() => void this.#tryBeat(), beatEvery)
     this.#timer.unref?.()
   }
 
   /**
-   * From now on it counts who else is heard. Who has nothing to take over, because it only receives or
-   * looks on, may be heard while those who work are cut off.
+   * Counts from now on which other owners are heard. A process that only receives or looks on does not:
+   * it may be heard while the workers are cut off.
    */
   async watch(): Promise<void> {
-    if (this.#watches) return
+    if (this.#watches || this.#isSilent) return
     this.#watches = true
     await this.#beat()
   }
 
-  /** Learns the time once more where this process may have been frozen. */
-  async refresh(): Promise<void> {
+  /** Reads the time again if this process may have been frozen. */
+  readonly refresh = async (): Promise<void> => {
     if (this.clock.isDoubtful) await this.#beat()
   }
 
-  /** From now on its leases lapse at once; where that cannot be said they lapse by its silence. */
+  /** Lets its leases lapse at once; if the server does not answer, they lapse by its silence. */
   async leave(limit: number): Promise<void> {
     clearInterval(this.#timer)
     if (this.#isSilent) return
-    const left = this.#statements.call('leave', [this.id], limit)
-    await left.catch(() => {})
+    await this.#statements.call('leave', [this.id], limit).catch(() => {})
   }
 
   async #beat(): Promise<void> {
@@ -78,5 +82,72 @@ export class Owner {
     // A sign that fails is a silence: others judge it by its length.
     await this.#beat().catch(() => {})
     this.#isBeating = false
+  }
+}
+
+interface Sample {
+  /** The database's time less ours. */
+  readonly offset: number
+  /** The round trip: half of it is the most that the offset can be wrong. */
+  readonly trip: number
+}
+
+/** Samples that are kept. */
+const maxSamples = 30
+/** A larger difference means that a clock was set, or that another server has taken over. */
+const step = 1_000
+/** Milliseconds by which two clocks may come apart while the samples are taken. */
+const drift = 50
+
+/** By how much the system's clock is ahead of the steady one, which may stand still in a freeze. */
+const steadyLag = () => Date.now() - (performance.timeOrigin + performance.now())
+
+/** Follows the database's clock by the times that come with answers. */
+export class StoreClock {
+  readonly #local: () => number
+  readonly #lag: () => number
+  #samples: Sample[] = []
+  /** At the last answer. */
+  #lagThen: number
+  #last = 0
+
+  constructor(local = () => performance.timeOrigin + performance.now(), lag = steadyLag) {
+    this.#local = local
+    this.#lag = lag
+    this.#lagThen = lag()
+  }
+
+  /** Whether this process may have been frozen since the last answer, or a clock was set. */
+  get isDoubtful(): boolean {
+    return Math.abs(this.#lag() - this.#lagThen) > step
+  }
+
+  /** Asks for the time; the quickest answers count. */
+  async measure(ask: () => Promise<number>): Promise<void> {
+    const asked = this.#local()
+    const lag = this.#lag()
+    const time = await ask()
+    this.#lagThen = lag
+    const trip = this.#local() - asked
+    const offset = time - (asked + trip / 2)
+    const best = this.#best()
+    // Each is wrong by half of its trip at most: a clock was set, or this process stood still.
+    const differs = best && Math.abs(offset - best.offset) > (trip + best.trip) / 2 + drift
+    if (differs) this.#samples = []
+    this.#samples = [{ offset, trip }, ...this.#samples].slice(0, maxSamples)
+  }
+
+  /** Never goes back, but for a step that the database's clock has made. */
+  readonly now: Clock = () => {
+    const time = this.#local() + (this.#best()?.offset ?? 0)
+    this.#last = this.#last - time > step ? time : Math.max(time, this.#last)
+    return new Date(this.#last)
+  }
+
+  #best(): Sample | undefined {
+    return this.#samples.reduce<Sample | undefined>(
+      (one, other) => (one && one.trip <= other.trip ? one : other),
+      undefined,
+    )
   }
 }

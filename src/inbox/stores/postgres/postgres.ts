@@ -1,51 +1,26 @@
 // The shared store: the inbox in a Postgres database, for any number of receivers and workers. A
-// group of deliveries is one statement and one commit; rules of the port live in its functions.
+// group of deliveries is one statement and one commit; the rules of the port are functions in SQL.
 
 import { WebhookError } from '../../../errors.ts'
-import { checkOptionNames, invalid, kindShown } from '../../../foundation/check.ts'
-import { type Clock, steadyClock } from '../../../foundation/clock.ts'
-import { warn } from '../../../foundation/warn.ts'
-import type {
-  LatencyQuery,
-  Purge,
-  Purged,
-  Reopening,
-  StoredEntry,
-  StoreQuery,
-  StoreStats,
-} from '../../admin-store.ts'
-import type { CopyStore } from '../../copy-store.ts'
-import { keysPurgedSetting } from '../../retention.ts'
-import type { InboxStore, StoreCapabilities } from '../../store.ts'
-import type {
-  Alignment,
-  Assigned,
-  Assignment,
-  ClaimRequest,
-  ClaimResult,
-  Inserted,
-  Lapsed,
-  Lease,
-  NewEntry,
-  Settlement,
-  StoreTx,
-} from '../../work-store.ts'
-import { PostgresAdmin } from './admin.ts'
-import { Announcements } from './announcements.ts'
-import { assertServer } from './checks.ts'
-import { PostgresCopy } from './copy.ts'
-import type { PostgresDriver } from './driver.ts'
-import { assertSchema, migrate, objectNames, schemaSql } from './migrations.ts'
-import { alignNumbers } from './numbers.ts'
 import {
-  checkedSettings,
-  checkSchema,
-  type PostgresSettings,
-  type PostgresStoreOptions,
-} from './options.ts'
+  checkChoice,
+  checkMilliseconds,
+  checkOptionNames,
+  invalid,
+  kindShown,
+  shown,
+} from '../../../foundation/check.ts'
+import { warn } from '../../../foundation/warn.ts'
+import { keysPurgedSetting } from '../../retention.ts'
+import type { InboxStore, MetaStore, StoreCapabilities } from '../../store.ts'
+import { PostgresAdmin, postgresCopy } from './admin.ts'
+import { Announcements } from './announcements.ts'
+import { alignNumbers, assertRights, assertServer } from './checks.ts'
+import type { PostgresDriver } from './driver.ts'
+import { assertSchema, migrate, schemaSql } from './migrations.ts'
 import { Owner } from './owner.ts'
-import { assertOwner } from './schema-owner.ts'
-import { Statements } from './statements.ts'
+import { toBytes } from './rows.ts'
+import { OperatorStatements, Statements, statementError } from './statements.ts'
 import { PostgresWork } from './work.ts'
 
 export type {
@@ -55,13 +30,51 @@ export type {
   PostgresTransaction,
   PostgresValue,
 } from './driver.ts'
+export {
+  fromPglite,
+  fromPostgresJs,
+  type Pglite,
+  type PgliteClient,
+  type PostgresJs,
+  type PostgresJsConnection,
+} from './from-callbacks.ts'
 export { type FromPgOptions, fromPg, type PgClient, type PgPool } from './from-pg.ts'
-export { fromPglite, type Pglite, type PgliteClient } from './from-pglite.ts'
-export { fromPostgresJs, type PostgresJs, type PostgresJsConnection } from './from-postgres-js.ts'
-export type { PostgresStoreOptions } from './options.ts'
+
+/** Options of `postgresStore`. */
+export interface PostgresStoreOptions {
+  /** The schema that holds the inbox; default `idv_inbox`. */
+  readonly schema?: string
+  /**
+   * `failover` declares that a synchronous standby takes over without a loss; opening the store
+   * verifies it. Default `power-cut`; with PGlite it is less.
+   */
+  readonly survives?: 'power-cut' | 'failover'
+  /**
+   * Hears at once what other processes keep, on a connection of its own. Without it a worker looks
+   * once a second. Default true; false with `mode: 'operator'`.
+   */
+  readonly listen?: boolean
+  /**
+   * Makes and updates the schema. With `false` it must be there: `postgresSchema()` gives
+   * its SQL. Default true; false with `mode: 'operator'`.
+   */
+  readonly migrate?: boolean
+  /** Milliseconds for one statement, after which its connection is destroyed; default 5,000. */
+  readonly timeout?: number
+  /**
+   * `operator` opens the inbox beside its application, for finding, redriving, replaying and
+   * forgetting; it can neither keep nor claim, and leaves the key as it is. Default `owner`.
+   */
+  readonly mode?: 'owner' | 'operator'
+}
+
+/** The options with their defaults. */
+type PostgresSettings = Required<Omit<PostgresStoreOptions, 'survives'>> & {
+  readonly survives: StoreCapabilities['survives']
+}
 
 /**
- * A store in a Postgres database, shared by any number of processes.
+ * Creates a store in a Postgres database, shared by any number of processes.
  *
  * @throws WebhookError `OPTION_INVALID`; opening it throws `STORE_FAILED`, `STORE_TIMEOUT` or
  *   `STORE_UNSUITABLE`
@@ -77,11 +90,11 @@ export function postgresStore<Tx>(
     )
   }
   // The handle of its transactions is the driver's: the store hands it on as it is.
-  return new PostgresStore(driver, checkedSettings(options, driver)) as InboxStore as InboxStore<Tx>
+  return composed(driver, checkedSettings(options, driver)) as InboxStore as InboxStore<Tx>
 }
 
 /**
- * The SQL that makes the schema, for applications that may not: open the store with
+ * Gives the SQL that makes the schema, for applications that may not make it: open the store with
  * `migrate: false` then.
  *
  * @throws WebhookError `OPTION_INVALID`
@@ -93,194 +106,120 @@ export function postgresSchema(options: Pick<PostgresStoreOptions, 'schema'> = {
   return schemaSql(schema)
 }
 
-/** State between opening and closing. */
-interface Running {
-  readonly owner: Owner
-  readonly announcements: Announcements
-  readonly work: PostgresWork
-  readonly admin: PostgresAdmin
-  readonly copy: PostgresCopy
-}
-
-class PostgresStore implements InboxStore {
-  readonly name = 'Postgres'
-  readonly capabilities: StoreCapabilities
-  readonly #options: PostgresSettings
-  readonly #statements: Statements
-  #opened: Running | undefined
-
-  constructor(driver: PostgresDriver, options: PostgresSettings) {
-    this.#options = options
-    this.#statements = new Statements(driver, { limit: options.timeout, schema: options.schema })
-    this.capabilities = {
-      order: 'entity',
-      survives: options.survives,
-      dedupeDays: Number.POSITIVE_INFINITY,
-      tx: true,
-      shared: true,
-      fairness: 'tenants',
-      erases: 'unlinked',
-    }
-  }
-
-  readonly now: Clock = () => (this.#opened?.owner.clock.now ?? steadyClock)()
-
-  async open(wake: () => void): Promise<void> {
-    const { schema, migrate: mayMigrate } = this.#options
-    const statements = this.#statements
-    await assertServer(statements, this.#options)
-    // Before anything in it is looked at: a view runs what its owner likes.
-    const ask = statements.run.bind(statements)
-    await assertOwner(ask, { schema, names: objectNames, byAnother: !mayMigrate })
-    if (mayMigrate) await migrate(statements, schema)
-    else await assertSchema(statements)
-    if (!this.#isBeside) await alignNumbers(statements)
-    const owner = new Owner(statements, { isSilent: this.#isBeside })
-    const announcements = new Announcements(statements, { channel: schema, owner: owner.id })
-    const announce = () => announcements.announce()
-    const work = new PostgresWork(statements, owner.id, { announce, wake })
-    const admin = new PostgresAdmin(statements, () => {
-      work.window.reset()
-      announce()
-    })
-    await owner.enter()
-    const copy = new PostgresCopy(statements, owner.id)
-    this.#opened = { owner, announcements, work, admin, copy }
-    await announcements.open(wake, this.#options.listen)
-    if (this.#options.listen) void this.#warnOfSilence(announcements)
-  }
-
-  async close(): Promise<void> {
-    const opened = this.#opened
-    this.#opened = undefined
-    if (!opened) return
-    const { owner, announcements } = opened
-    // A connection that hangs must not keep the process.
-    await Promise.all([owner.leave(1_000), announcements.close(1_000)])
-  }
-
-  async recall(name: string, initial: Uint8Array): Promise<Uint8Array> {
-    if (!this.#isBeside) return this.#admin.recall(name, initial)
-    const kept = await this.#admin.setting(name)
-    // To begin an inbox is to choose its key.
-    if (!kept && initial.length > 0) throw notBegun()
-    return kept ?? initial
-  }
-
-  async remember(name: string, value: Uint8Array): Promise<void> {
-    // The key of an operator may be one that the application does not have.
-    const isOwn = !this.#isBeside || name === keysPurgedSetting
-    if (isOwn) await this.#admin.remember(name, value)
-  }
-
-  async insert(entry: NewEntry, signal?: AbortSignal): Promise<Inserted> {
-    return this.#work.insert(entry, signal)
-  }
-
-  async refresh(): Promise<void> {
-    await this.#running.owner.refresh()
-  }
-
-  async claim(request: ClaimRequest): Promise<ClaimResult> {
-    const work = this.#work
-    await this.#running.owner.watch()
-    return work.claim(request)
-  }
-
-  async align(alignment: Alignment): Promise<void> {
-    return this.#work.align(alignment)
-  }
-
-  async free(now: number): Promise<void> {
-    return this.#work.free(now)
-  }
-
-  async renew(leases: readonly Lease[], until: number): Promise<void> {
-    return this.#work.renew(leases, until)
-  }
-
-  async lapsed(now: number): Promise<readonly Lapsed[]> {
-    const work = this.#work
-    await this.#running.owner.watch()
-    return work.lapsed(now)
-  }
-
-  async checkpoint(lease: Lease, handler?: string): Promise<boolean> {
-    return this.#work.checkpoint(lease, handler)
-  }
-
-  async assign(assignment: Assignment): Promise<Assigned> {
-    return this.#work.assign(assignment)
-  }
-
-  async settle(settlement: Settlement): Promise<boolean> {
-    return this.#work.settle(settlement)
-  }
-
-  async transaction(lease: Lease, handler: string): Promise<StoreTx> {
-    return this.#work.transaction(lease, handler)
-  }
-
-  async find(query: StoreQuery): Promise<readonly StoredEntry[]> {
-    return this.#admin.find(query)
-  }
-
-  async reopen(reopening: Reopening): Promise<number> {
-    return this.#admin.reopen(reopening)
-  }
-
-  async dismiss(id: string, now: number): Promise<boolean> {
-    return this.#admin.dismiss(id, now)
-  }
-
-  async forget(lane: string, now: number, ofNone?: boolean): Promise<number> {
-    return this.#admin.forget(lane, now, ofNone)
-  }
-
-  async purge(purge: Purge): Promise<Purged> {
-    return this.#admin.purge(purge)
-  }
-
-  async stats(now: number, latency?: LatencyQuery): Promise<StoreStats> {
-    return this.#admin.stats(now, latency)
-  }
-
-  get copy(): CopyStore | undefined {
-    // It stores no setting, and the application goes on beside it.
-    return this.#isBeside ? undefined : this.#running.copy
-  }
-
-  get #isBeside(): boolean {
-    return this.#options.mode === 'operator'
-  }
-
-  get #work(): PostgresWork {
-    if (!this.#isBeside) return this.#running.work
-    throw new WebhookError('STORE_UNSUITABLE', "mode: 'operator' keeps and claims nothing")
-  }
-
-  get #admin(): PostgresAdmin {
-    return this.#running.admin
-  }
-
-  get #running(): Running {
-    if (this.#opened) return this.#opened
-    throw new WebhookError('STORE_FAILED', 'the inbox is closed')
-  }
-
-  async #warnOfSilence(announcements: Announcements): Promise<void> {
-    const isHeard = await announcements.isHeard(2_000).catch(() => true)
-    if (isHeard || !this.#opened) return
-    warn(
-      'notifications of Postgres do not arrive, as behind a pooler in transaction mode, or where the connection that listens fails: give the driver a listener of its own (`fromPg(pool, { listener })`), or set listen: false; workers look once a second meanwhile',
-      'POSTGRES_LISTEN',
-    )
+function composed(driver: PostgresDriver, settings: PostgresSettings): InboxStore {
+  const { schema, mode, survives, timeout } = settings
+  const isBeside = mode === 'operator'
+  const statements = new Statements(driver, { limit: timeout, schema })
+  const working = isBeside ? new OperatorStatements(driver, { limit: timeout, schema }) : statements
+  const owner = new Owner(statements, { isSilent: isBeside })
+  const announcements = new Announcements(statements, { channel: schema, owner })
+  const work = new PostgresWork(working, owner, announcements)
+  const admin = new PostgresAdmin(statements, () => {
+    work.window.reset()
+    announcements.announce()
+  })
+  return {
+    name: 'Postgres',
+    capabilities: capabilitiesOf(survives),
+    ...work,
+    ...admin,
+    ...metaOf(statements, isBeside),
+    // A move needs the inbox for itself.
+    ...(isBeside ? {} : { copy: postgresCopy(statements, owner) }),
+    now: () => owner.clock.now(),
+    open: async (wake) => {
+      statements.isOpen = true
+      try {
+        await prepare(statements, settings)
+        await owner.enter()
+        await announcements.open(wake, settings.listen)
+      } catch (error) {
+        statements.isOpen = false
+        throw error
+      }
+      if (settings.listen) void warnOfSilence(announcements, statements)
+    },
+    close: async () => {
+      if (!statements.isOpen) return
+      // A connection that hangs must not keep the process.
+      await Promise.all([owner.leave(1_000), announcements.close(1_000)])
+      statements.isOpen = false
+    },
   }
 }
 
-function notBegun(): WebhookError {
-  return new WebhookError(
-    'STORE_UNSUITABLE',
-    'no application has opened this inbox yet: start the application first',
+const capabilitiesOf = (survives: StoreCapabilities['survives']): StoreCapabilities => ({
+  order: 'entity',
+  survives,
+  dedupeDays: Number.POSITIVE_INFINITY,
+  tx: true,
+  shared: true,
+  fairness: 'tenants',
+  erases: 'unlinked',
+})
+
+/** Checks the server, makes or checks the schema, and checks the rights of the role. */
+async function prepare(statements: Statements, settings: PostgresSettings): Promise<void> {
+  await assertServer(statements, settings)
+  if (settings.migrate) await migrate(statements, settings.schema)
+  else await assertSchema(statements)
+  await assertRights(statements, settings)
+  if (settings.mode === 'owner') await alignNumbers(statements)
+}
+
+/** Reads and writes settings. An operator begins no inbox, and may have another key. */
+function metaOf(statements: Statements, isBeside: boolean): MetaStore {
+  const sql = 'select value from idv.settings where name = $1::text'
+  return {
+    recall: async (name, initial) => {
+      if (!isBeside) await statements.call('recall', [name, initial])
+      const kept = toBytes((await statements.first(sql, [name])).value)
+      if (kept) return kept
+      if (!isBeside) throw statementError('STORE_FAILED', `the setting ${name} could not be read`)
+      if (initial.length === 0) return initial
+      throw new WebhookError(
+        'STORE_UNSUITABLE',
+        'no application has opened this inbox yet: start the application first',
+      )
+    },
+    remember: async (name, value) => {
+      if (!isBeside || name === keysPurgedSetting) await statements.call('remember', [name, value])
+    },
+  }
+}
+
+async function warnOfSilence(announcements: Announcements, statements: Statements): Promise<void> {
+  const isHeard = await announcements.isHeard(2_000).catch(() => true)
+  if (isHeard || !statements.isOpen) return
+  warn(
+    'notifications of Postgres do not arrive, as behind a pooler in transaction mode, or where the connection that listens fails: give the driver a listener of its own (`fromPg(pool, { listener })`), or set listen: false; workers look once a second meanwhile',
+    'POSTGRES_LISTEN',
+  )
+}
+
+const names = ['schema', 'survives', 'listen', 'migrate', 'timeout', 'mode'] as const
+
+/** @throws WebhookError `OPTION_INVALID` */
+function checkedSettings(options: PostgresStoreOptions, driver: PostgresDriver): PostgresSettings {
+  checkOptionNames('postgresStore', options, names)
+  checkChoice('mode', options.mode, ['owner', 'operator'])
+  const { mode = 'owner' } = options
+  const [listen, migrate] = [mode === 'owner', mode === 'owner']
+  const survives = options.survives ?? driver.survives ?? 'power-cut'
+  const defaults = { schema: 'idv_inbox', listen, migrate, timeout: 5_000 }
+  const all = { ...defaults, ...options, survives, mode }
+  checkChoice('survives', survives, [driver.survives ?? 'power-cut', driver.survives ?? 'failover'])
+  checkChoice('listen', all.listen, [true, false])
+  checkChoice('migrate', all.migrate, [true, false])
+  checkMilliseconds('timeout', all.timeout)
+  checkSchema(all.schema)
+  return all
+}
+
+/** Checks the name of a schema, which is also the name of a channel. */
+function checkSchema(schema: unknown): void {
+  if (typeof schema === 'string' && /^[a-z_][a-z0-9_]{0,39}$/.test(schema)) return
+  throw invalid(
+    `schema must be a name of lower-case letters, digits and underscores, got ${shown(schema)}`,
   )
 }

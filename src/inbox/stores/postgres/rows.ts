@@ -1,6 +1,7 @@
 // Rows as the port has them: numbers out of what drivers give for 64 bits, text that Postgres takes.
+
+import type { Decision } from '../../../dispatch/finality.ts'
 import { defined } from '../../../foundation/defined.ts'
-import type { Decision } from '../../../protocol/finality.ts'
 import type { StoredEntry } from '../../admin-store.ts'
 import type { Claimed, HighWaterMark, Lapsed } from '../../work-store.ts'
 import type { PostgresRow } from './driver.ts'
@@ -27,6 +28,11 @@ export function toBytes(value: unknown): Uint8Array | undefined {
   return new Uint8Array(value.buffer, value.byteOffset, value.byteLength)
 }
 
+/** A claim is answered as JSON. */
+function fromBase64(value: unknown): Uint8Array | undefined {
+  return typeof value === 'string' ? new Uint8Array(Buffer.from(value, 'base64')) : undefined
+}
+
 const toList = (value: unknown): readonly string[] => {
   if (value === null) return []
   return typeof value === 'string' ? JSON.parse(value) : (value as readonly string[])
@@ -43,8 +49,8 @@ export function toClaimed(row: PostgresRow, owner: number): Claimed {
     source: row.source as Claimed['source'],
     occurredAt: toNumber(row.occurred_at),
     storedAt: Number(row.stored_at),
-    metadata: toBytes(row.metadata),
-    body: toBytes(row.body),
+    metadata: fromBase64(row.metadata),
+    body: fromBase64(row.body),
     handled: toList(row.handled),
     failed: typeof row.failed === 'string' ? toList(row.failed) : undefined,
     gap: row.gap === true,

@@ -5,7 +5,6 @@ import { isWebhookError, WebhookError } from '../../../errors.ts'
 import { orAborted } from '../../../foundation/abortable.ts'
 import { defined } from '../../../foundation/defined.ts'
 import { warnOnce } from '../../../foundation/warn.ts'
-import { moveRefusals } from '../../move-state.ts'
 import {
   type PostgresDriver,
   type PostgresRow,
@@ -13,20 +12,14 @@ import {
   type PostgresValue,
   wasOpen,
 } from './driver.ts'
-import { callOf, type standalone } from './sql/standalone.ts'
 
 /** Serialization failures and deadlocks: the transaction was undone as a whole. */
 const repeatable = ['40001', '40P01']
 const mostRepeats = 5
 const rollbackLimit = 5_000
 
+/** A code of the errors of this store. */
 type StatementCode = 'STORE_FAILED' | 'STORE_TIMEOUT' | 'STORE_UNSUITABLE'
-
-/** The errors of the functions in the schema once the inbox is moved. */
-const refusals = new Map<string | undefined, string>([
-  ['P0V02', moveRefusals.moved],
-  ['P0V03', moveRefusals.moving],
-])
 
 /** An error of this store; `sqlState` is there where the server refused a statement. */
 export type StatementError = WebhookError & { readonly sqlState?: string }
@@ -50,17 +43,19 @@ export class Statements {
   readonly driver: PostgresDriver
   /** Milliseconds for what says nothing else. */
   readonly limit: number
-  readonly #quoted: string
+  /** From the opening of the store until its end. */
+  isOpen = false
+  readonly #schema: string
 
   constructor(driver: PostgresDriver, { limit, schema }: { limit: number; schema: string }) {
     this.driver = driver
     this.limit = limit
-    this.#quoted = quoted(schema)
+    this.#schema = schema
   }
 
   /** The text with the name of the schema in place of `idv`. */
   text(sql: string): string {
-    return sql.replaceAll(/\bidv\./g, `${this.#quoted}.`)
+    return inSchema(sql, this.#schema)
   }
 
   /** @throws WebhookError `STORE_FAILED`, `STORE_TIMEOUT` */
@@ -69,6 +64,7 @@ export class Statements {
     values: readonly PostgresValue[] = [],
     limit = this.limit,
   ): Promise<readonly PostgresRow[]> {
+    if (!this.isOpen) throw statementError('STORE_FAILED', 'the inbox is closed')
     const text = this.text(sql)
     for (let repeat = 0; ; repeat++) {
       try {
@@ -89,11 +85,17 @@ export class Statements {
 
   /** Calls a function as a transaction of its own, so that what it answers is committed. */
   async call(
-    name: keyof typeof standalone,
+    name: string,
     values: readonly PostgresValue[],
     limit = this.limit,
   ): Promise<readonly PostgresRow[]> {
-    return toAnswers(await this.first(callOf(name), values, limit))
+    const parameters = [...values.map((_, at) => `$${at + 1}`), 'null'].join(', ')
+    const sql = `call idv.alone_${name}(${parameters})`
+    const { answers } = await this.first(sql, values, limit)
+    // Rows travel as JSON: a procedure has one row.
+    if (answers === null) return []
+    if (typeof answers === 'string') return JSON.parse(answers)
+    throw statementError('STORE_FAILED', 'a statement was answered without its rows')
   }
 
   /** The answer of a function that gives one value. */
@@ -123,16 +125,23 @@ export class Statements {
   }
 }
 
-/** Rows travel as JSON: a procedure has one row. */
-export function toAnswers({ answers }: PostgresRow): readonly PostgresRow[] {
-  if (answers === null) return []
-  if (typeof answers === 'string') return JSON.parse(answers)
-  throw statementError('STORE_FAILED', 'a statement was answered without its rows')
+/** The statements of a store beside its application: they refuse its work. */
+export class OperatorStatements extends Statements {
+  override isOpen = true
+
+  override async within(): Promise<never> {
+    throw statementError('STORE_UNSUITABLE', "mode: 'operator' keeps and claims nothing")
+  }
 }
 
 const wasLeftOpen =
   'a connection of the pool was in a transaction that somebody had left open; the inbox passed it over. Find the code that begins a transaction and returns without commit or rollback'
 const warn = warnOnce()
+
+/** The text with the name of the schema in place of `idv`. */
+export function inSchema(sql: string, schema: string): string {
+  return sql.replaceAll(/\bidv\./g, `${quoted(schema)}.`)
+}
 
 /** A name as it is written in SQL. */
 export function quoted(name: string): string {
@@ -161,8 +170,6 @@ export function toStoreError(error: unknown): StatementError {
   const { code } = (error ?? {}) as { readonly code?: unknown }
   const known = typeof code === 'string' && /^[\w-]{1,40}$/.test(code) ? code : undefined
   const sqlState = known !== undefined && /^[0-9A-Z]{5}$/.test(known) ? known : undefined
-  const refusal = refusals.get(sqlState)
-  if (refusal !== undefined) return statementError('STORE_UNSUITABLE', refusal, sqlState)
   const what = sqlState === undefined ? 'the connection to Postgres failed' : 'Postgres refused'
   const fix = fixes.get(known ?? '')
   const said = known === undefined ? what : `${what} (${known})`

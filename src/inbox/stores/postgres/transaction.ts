@@ -10,7 +10,7 @@ export const checkpointValues = ({ id, fence, owner = 0 }: Lease, handler?: stri
 }
 
 const commitSql = `select case when current_setting('idv_webhooks.tx', true) = 'open'
-  then idv.checkpoint_1($1::int, $2::text, $3::int, $4::text) end as held`
+  then idv.checkpoint($1::int, $2::text, $3::int, $4::text) end as held`
 
 /** Locks nothing: whoever forgets it waits for no handler. */
 const heldSql = `select 1 from idv.entries where owner = $1::int and id = $2::text
@@ -18,6 +18,8 @@ const heldSql = `select 1 from idv.entries where owner = $1::int and id = $2::te
 
 const committed = 'the transaction is committed'
 const abandoned = 'the handler is over, and its transaction with it'
+const endedByHandler =
+  'the handler ended the transaction: leave begin, commit and rollback to the inbox'
 
 /** Milliseconds for a transaction to begin, or to end, before its connection is destroyed. */
 const limit = 5_000
@@ -113,31 +115,19 @@ export class ClientTransaction implements StoreTx {
       held = row?.held
       this.#assertOpen()
     } while (held === true && asked() !== before)
-    if (held === null) {
-      await tx.rollback()
-      const message =
-        'the handler ended the transaction: leave begin, commit and rollback to the inbox'
-      throw statementError('STORE_FAILED', message)
-    }
+    if (held === null) throw statementError('STORE_FAILED', endedByHandler)
     this.#over = held === true ? committed : abandoned
     await (held === true ? tx.commit() : tx.rollback())
     return held === true
   }
 
   /**
-   * At once when it has begun, so that the statement goes out before whatever ends the transaction.
-   * One that was rolled back while a statement waited for it to begin refuses that statement.
+   * Sends at once if the transaction has begun, so that the statement goes out before what ends it. A
+   * transaction that was rolled back meanwhile refuses the statement.
    */
   async #use<Result>(work: (handle: unknown) => Promise<Result>): Promise<Result> {
     this.#assertOpen()
-    if (this.#open) return this.#send(this.#open, work)
-    return this.#begin().then((tx) => this.#send(tx, work))
-  }
-
-  async #send<Result>(
-    { handle }: PostgresTransaction,
-    work: (handle: unknown) => Promise<Result>,
-  ): Promise<Result> {
+    const { handle } = this.#open ?? (await this.#begin())
     this.#assertOpen()
     this.#asked++
     return work(handle)

@@ -1,23 +1,19 @@
 // Queries of the receiver and the worker: keep, claim, settle, in groups where calls coincide.
 import { concat } from '../../../foundation/bytes.ts'
 import type {
-  Alignment,
   Assigned,
-  Assignment,
-  ClaimRequest,
-  ClaimResult,
   Inserted,
-  Lapsed,
   Lease,
   NewEntry,
   Settlement,
   StoreTx,
+  WorkStore,
 } from '../../work-store.ts'
+import type { Announcements } from './announcements.ts'
 import { OwnerClaims } from './claims.ts'
 import type { PostgresValue } from './driver.ts'
 import { GroupQueue } from './group-queue.ts'
-import { alignNumbers, isTaken } from './numbers.ts'
-import { grace } from './owner.ts'
+import { grace, type Owner } from './owner.ts'
 import { toJson, toLapsed, toNumber } from './rows.ts'
 import type { Statements } from './statements.ts'
 import { ClientTransaction, checkpointValues } from './transaction.ts'
@@ -33,31 +29,23 @@ const isHeldSql = `select exists (
 /** Milliseconds for which a settlement may have been under way, or a clock behind. */
 const overlap = 600_000
 
-/** Who hears that there is something to claim. */
-export interface WorkListeners {
-  /** Other processes, soon. */
-  readonly announce: () => void
-  /** This process, at once. */
-  readonly wake: () => void
-}
-
-/** The work of one owner. */
-export class PostgresWork {
+/** The part of the store that receivers and workers use; its methods are spread into the store. */
+export class PostgresWork implements WorkStore {
   readonly #statements: Statements
-  readonly #owner: number
-  readonly #listeners: WorkListeners
+  readonly #owner: Owner
+  readonly #announcements: Announcements
   readonly #claims: OwnerClaims
   readonly #inserts: GroupQueue<NewEntry, Inserted>
   readonly #settlements: GroupQueue<Settlement, { readonly taken: boolean }>
   /** Until then no lane is held. */
   #freed = 0
 
-  constructor(statements: Statements, owner: number, listeners: WorkListeners) {
+  constructor(statements: Statements, owner: Owner, announcements: Announcements) {
     this.#statements = statements
     this.#owner = owner
-    this.#listeners = listeners
+    this.#announcements = announcements
     this.#claims = new OwnerClaims(statements, owner)
-    this.#inserts = new GroupQueue((entries) => this.#keepAligned(entries))
+    this.#inserts = new GroupQueue((entries) => this.#keep(entries))
     this.#settlements = new GroupQueue((settlements) => this.#settle(settlements))
   }
 
@@ -65,20 +53,20 @@ export class PostgresWork {
     return this.#claims.window
   }
 
-  insert(entry: NewEntry, signal?: AbortSignal): Promise<Inserted> {
-    return this.#inserts.call(entry, entry.body.length + entry.metadata.length, signal)
-  }
+  readonly insert: WorkStore['insert'] = (entry, signal) =>
+    this.#inserts.call(entry, entry.body.length + entry.metadata.length, signal)
 
-  async claim(request: ClaimRequest): Promise<ClaimResult> {
+  readonly claim: WorkStore['claim'] = async (request) => {
+    await this.#owner.watch()
     const result = await this.#claims.claim(request)
     const { entries, next } = result
     // More waits than this process takes: others may have looked before it was due.
     const isMore = entries.length >= request.limit && next !== undefined && next <= request.now
-    if (isMore) this.#listeners.announce()
+    if (isMore) this.#announcements.announce()
     return result
   }
 
-  async align({ now, latest, free }: Alignment): Promise<void> {
+  readonly align: WorkStore['align'] = async ({ now, latest, free }) => {
     const [at, last] = [Math.floor(now), Math.floor(latest)]
     // What a page has changed is not found again.
     while ((await this.#statements.ask('align_retries', [at, last])) === true);
@@ -88,7 +76,7 @@ export class PostgresWork {
   }
 
   /** A look at what died since the last one costs little, however much is dead. */
-  async free(now: number): Promise<void> {
+  readonly free = async (now: number): Promise<void> => {
     const at = Math.floor(now)
     const since = Math.min(this.#freed, at) - overlap
     if ((await this.#statements.first(isHeldSql, [since])).held !== true) {
@@ -97,7 +85,7 @@ export class PostgresWork {
     }
     await this.#freeAll(at)
     this.window.reset()
-    this.#listeners.wake()
+    this.#announcements.wake()
   }
 
   async #freeAll(now: number): Promise<void> {
@@ -114,26 +102,25 @@ export class PostgresWork {
     }
   }
 
-  async renew(leases: readonly Lease[], until: number): Promise<void> {
+  readonly renew: WorkStore['renew'] = async (leases, until) => {
     if (leases.length === 0) return
-    await this.#statements.call('renew', [this.#owner, toJson(leases), Math.floor(until)])
+    await this.#statements.call('renew', [this.#owner.id, toJson(leases), Math.floor(until)])
   }
 
-  async lapsed(now: number): Promise<readonly Lapsed[]> {
-    const sql = 'select * from idv.lapsed_1($1::int, $2::bigint, $3::int)'
-    const rows = await this.#statements.run(sql, [this.#owner, Math.floor(now), grace])
+  readonly lapsed: WorkStore['lapsed'] = async (now) => {
+    await this.#owner.watch()
+    const sql = 'select * from idv.lapsed($1::int, $2::bigint, $3::int)'
+    const rows = await this.#statements.run(sql, [this.#owner.id, Math.floor(now), grace])
     return rows.map(toLapsed)
   }
 
-  async checkpoint(lease: Lease, handler?: string): Promise<boolean> {
-    return (await this.#statements.ask('checkpoint', checkpointValues(lease, handler))) === true
-  }
+  readonly checkpoint: WorkStore['checkpoint'] = async (lease, handler) =>
+    (await this.#statements.ask('checkpoint', checkpointValues(lease, handler))) === true
 
-  async settle(settlement: Settlement): Promise<boolean> {
-    return (await this.#settlements.call(settlement)).taken
-  }
+  readonly settle: WorkStore['settle'] = async (settlement) =>
+    (await this.#settlements.call(settlement)).taken
 
-  async assign({ lease, at, entry }: Assignment): Promise<Assigned> {
+  readonly assign: WorkStore['assign'] = async ({ lease, at, entry }) => {
     const { metadata, body, storedAt: _, ...rest } = entry
     const { fence, owner = 0 } = lease
     const json = toJson({ ...rest, metadata: metadata.length })
@@ -141,25 +128,15 @@ export class PostgresWork {
     const [row] = await this.#statements.call('assign', values)
     // A claim that ran beside this statement has not seen the lanes that go on.
     this.window.lower(toNumber(row?.due))
-    this.#listeners.announce()
-    this.#listeners.wake()
+    this.#announcements.announce()
+    this.#announcements.wake()
     return row?.kind as Assigned
   }
 
-  transaction(lease: Lease, handler: string): Promise<StoreTx> {
-    return ClientTransaction.begin(this.#statements, lease, handler)
-  }
+  readonly transaction = (lease: Lease, handler: string): Promise<StoreTx> =>
+    ClientTransaction.begin(this.#statements, lease, handler)
 
-  /** Another server may have come in the place of the one that this process has opened. */
-  async #keepAligned(entries: readonly NewEntry[]): Promise<readonly Inserted[]> {
-    try {
-      return await this.#keep(entries)
-    } catch (error) {
-      if (!isTaken(error)) throw error
-      await alignNumbers(this.#statements)
-      return this.#keep(entries)
-    }
-  }
+  readonly refresh = (): Promise<void> => this.#owner.refresh()
 
   async #keep(entries: readonly NewEntry[]): Promise<readonly Inserted[]> {
     let at = 1
@@ -177,7 +154,7 @@ export class PostgresWork {
     }
     const stored = entries.filter((_, ord) => answers[ord]?.kind === 'stored')
     for (const { storedAt } of stored) this.window.lower(Math.floor(storedAt))
-    if (stored.length > 0) this.#listeners.announce()
+    if (stored.length > 0) this.#announcements.announce()
     return answers
   }
 
@@ -193,7 +170,7 @@ export class PostgresWork {
     for (const { ord, taken } of rows) answers[Number(ord)] = { taken: taken === true }
     for (const due of dues) this.window.lower(due)
     // A claim that ran beside this statement has not seen the lanes that go on.
-    if (dues.length > 0) this.#listeners.wake()
+    if (dues.length > 0) this.#announcements.wake()
     return answers
   }
 }

@@ -1,200 +1,146 @@
 // Carries out batches of calls on an open file: each batch is one transaction, and so one sync.
 import { isWebhookError, reasonOf, WebhookError } from '../../../errors.ts'
-import { AdminQueries } from './admin-queries.ts'
-import { ArrivalQueries } from './arrival-queries.ts'
-import type { Answer, BatchAnswer, Call, Gives, Handlers, Method, Takes } from './calls.ts'
-import { Connection, type Statement } from './connection.ts'
-import { CopyQueries } from './copy.ts'
-import { inTransaction, isDamage, isFatal } from './driver.ts'
-import { damaged } from './intact.ts'
-import { Lanes } from './lanes.ts'
-import type { Owned } from './opening.ts'
-import { LibraryGuard } from './second-library.ts'
+import { AdminCalls } from './admin-calls.ts'
+import { ArrivalCalls } from './arrival-calls.ts'
+import { AttemptCalls } from './attempt-calls.ts'
+import type { BatchAnswer, CallAnswer, CallHandlers, WriterCall, WriterMethod } from './calls.ts'
+import { copyStatement } from './copy.ts'
+import {
+  inTransaction,
+  isDamage,
+  isFatal,
+  prepared,
+  type SqliteStatement,
+  transact,
+} from './driver.ts'
+import { damagedFile, lossOf } from './file-checks.ts'
+import type { InboxDatabase } from './opening.ts'
+import { InboxTables } from './tables.ts'
 import { WalCheckpoint } from './wal-checkpoint.ts'
-import { WorkerQueries } from './worker-queries.ts'
 
-/** They change nothing, so one that fails leaves nothing that the others must not commit. */
-const reads: readonly Method[] = ['find', 'stats', 'lapsed', 'copyOut', 'copyLast', 'copyTally']
+/** They change nothing, so that the others of a batch are committed even if one of them fails. */
+const reads: ReadonlySet<WriterMethod> = new Set<WriterMethod>(['find', 'stats', 'lapsed'])
 
 export class Batches {
-  readonly #owned: Owned
-  readonly #connection: Connection
-  readonly #handlers: Handlers
+  readonly epoch: number | undefined
+  readonly #opened: InboxDatabase
+  readonly #tables: InboxTables
+  readonly #handlers: CallHandlers
   readonly #log: WalCheckpoint
-  readonly #epoch: Statement<{ readonly value: unknown }>
-  readonly #setting: Statement<object>
-  readonly #libraries: LibraryGuard | undefined
-  /** Whoever only looked until now goes on there once it writes. */
-  #writing: Batches | undefined
+  readonly #loss: (() => string | undefined) | undefined
+  readonly #setting: SqliteStatement<{ readonly value: unknown }>
 
-  constructor(owned: Owned) {
-    this.#owned = owned
-    this.#connection = new Connection(owned.db)
-    this.#handlers = handlersOf(this.#connection, owned.epoch)
-    this.#log = new WalCheckpoint(this.#connection, { isOwner: owned.epoch !== undefined })
-    const { path, epoch } = owned
-    this.#libraries = path === undefined ? undefined : new LibraryGuard(path, epoch !== undefined)
-    this.#setting = this.#connection.statement('select 1 from idv_settings where name = ?')
-    this.#epoch = this.#connection.statement("select value from idv_settings where name = 'epoch'")
+  constructor(opened: InboxDatabase) {
+    const { db, epoch, path } = opened
+    this.#opened = opened
+    this.epoch = epoch
+    this.#tables = new InboxTables(db, epoch ?? 0)
+    this.#handlers = handlersOf(this.#tables)
+    this.#log = new WalCheckpoint(db, { isOwner: epoch !== undefined })
+    this.#loss = path === undefined ? undefined : lossOf(path)
+    this.#setting = prepared(db, 'select value from idv_settings where name = ?')
   }
 
-  /** Never throws: the message holds SQLite's words and ours, and no data. */
-  carryOut(calls: readonly Call[]): BatchAnswer {
-    if (this.#writing) return this.#writing.carryOut(calls)
+  /** Never throws. The message of a failure holds SQLite's words and ours, and no data. */
+  carryOut(calls: readonly WriterCall[]): BatchAnswer {
     try {
-      let erased = 0
       this.#log.assertSound()
-      this.#libraries?.assertAlone()
-      const isLook = calls.every((call) => this.#isLook(call))
-      if (!isLook && this.#owned.forWriting) {
-        this.#writing = new Batches(this.#owned.forWriting())
-        return this.#writing.carryOut(calls)
-      }
-      const answers = this.#connection.transaction(
-        () => {
-          this.#assertOwner()
-          const all = calls.map((call) => {
-            const answer = this.#answer(call)
-            if (answer.ok) erased += erasedBy(call, answer)
-            return answer
-          })
-          this.#libraries?.assertAlone()
-          return all
-        },
-        { isReading: isLook },
-      )
-      // Whoever only looks leaves the log alone: it may be another file's.
-      if (!isLook) this.#log.worked(erased > 0)
-      return { ok: true, answers }
+      return { ok: true, answers: this.#commit(calls) }
     } catch (error) {
-      const { path } = this.#owned
-      const reason = path !== undefined && isDamage(error) ? damaged(path, false, error) : error
-      const code = isWebhookError(reason) ? reason.code : 'STORE_FAILED'
-      const fatal = isFatal(error) || this.#libraries?.broken !== undefined
-      return { ok: false, code, message: reasonOf(reason), fatal }
+      return this.#failed(error)
     }
-  }
-
-  /** An inbox recalls settings as it opens, which writes those that are not there. */
-  #isLook<M extends Method>({ method, argument }: Call<M>): boolean {
-    if (reads.includes(method)) return true
-    return (
-      method === 'recall' && this.#setting.get((argument as Takes<'recall'>).name) !== undefined
-    )
   }
 
   close(): void {
-    if (this.#writing) {
-      this.#writing.close()
-      return
-    }
     this.#log.close()
-    this.#owned.close()
+    this.#opened.close()
   }
 
-  /** Reads travel with deliveries, which must not fail for them. */
-  #answer<M extends Method>({ method, argument }: Call<M>): Answer<M> {
+  #commit(calls: readonly WriterCall[]): readonly CallAnswer[] {
+    const isReading = this.#isReading(calls)
+    const answerAll = () => {
+      // On a disk whose locks do not work, an owner that was replaced must not write.
+      if (this.epoch !== undefined && this.#setting.get('epoch')?.value !== this.epoch) {
+        throw replaced()
+      }
+      const answers: CallAnswer[] = []
+      for (const call of calls) answers.push(this.#answer(call))
+      this.#tables.writeCounts()
+      return answers
+    }
     try {
-      return { ok: true, value: this.#handlers[method](argument) }
+      // A transaction that only reads holds no lock that a writer waits for.
+      const answers = transact(this.#tables.db, answerAll, isReading ? 'begin' : 'begin immediate')
+      if (!isReading) this.#log.worked(this.#tables.hasErased)
+      return answers
+    } finally {
+      this.#tables.reset()
+    }
+  }
+
+  /** Reads travel with deliveries, which must not fail with them. */
+  #answer<M extends WriterMethod>({ method, args }: WriterCall<M>): CallAnswer<M> {
+    try {
+      return { ok: true, value: this.#handlers[method](...args) }
     } catch (error) {
-      const isHarmless = reads.includes(method) && inTransaction(this.#connection.db)
+      const isHarmless = reads.has(method) && inTransaction(this.#tables.db)
       if (!isHarmless || isFatal(error)) throw error
       return { ok: false, message: reasonOf(error) }
     }
   }
 
-  /** Where locks do not work, an owner that was replaced must not write. */
-  #assertOwner(): void {
-    const { epoch } = this.#owned
-    if (epoch === undefined || this.#epoch.get()?.value === epoch) return
-    throw new WebhookError('STORE_OWNED', 'another process has taken the inbox over: stop this one')
+  #isReading(calls: readonly WriterCall[]): boolean {
+    for (const { method, args } of calls) {
+      if (reads.has(method)) continue
+      // An inbox recalls settings when it opens, which writes only those that do not exist.
+      if (method !== 'recall' || this.#setting.get(args[0]) === undefined) return false
+    }
+    return true
+  }
+
+  #failed(error: unknown): BatchAnswer {
+    const loss = this.#loss?.()
+    if (loss !== undefined) {
+      return {
+        ok: false,
+        code: 'STORE_FAILED',
+        message: `${reasonOf(error)}: ${loss}`,
+        fatal: true,
+      }
+    }
+    const { path } = this.#opened
+    const reason = path !== undefined && isDamage(error) ? damagedFile(path, error) : error
+    const code = isWebhookError(reason) ? reason.code : 'STORE_FAILED'
+    return { ok: false, code, message: reasonOf(reason), fatal: isFatal(error) }
   }
 }
 
-function handlersOf(connection: Connection, epoch: number | undefined): Handlers {
-  const lanes = new Lanes(connection)
-  const admin = new AdminQueries(connection, lanes, epoch !== undefined)
-  const work = epoch === undefined ? undefined : { connection, lanes, admin, epoch }
-  const copy = copyHandlers(new CopyQueries(connection, lanes))
-  return { ...adminHandlers(admin), ...copy, ...(work ? workHandlers(work) : refusals) }
+/**
+ * Takes an open file into use; closes it if its tables are not whole.
+ *
+ * @throws WebhookError `STORE_FAILED`
+ */
+export function batchesOn(opened: InboxDatabase): Batches {
+  try {
+    return new Batches(opened)
+  } catch (cause) {
+    opened.close()
+    const message = `the inbox ${opened.path} cannot be used (${reasonOf(cause)}): restore your backup`
+    throw new WebhookError('STORE_FAILED', message, { cause })
+  }
 }
 
-type AdminMethod =
-  | 'find'
-  | 'reopen'
-  | 'dismiss'
-  | 'forget'
-  | 'purge'
-  | 'stats'
-  | 'recall'
-  | 'remember'
-type CopyMethod = 'copyOut' | 'copyIn' | 'copyLast' | 'copyTally' | 'copyRestore' | 'copyEnd'
-type WorkMethod = Exclude<Method, AdminMethod | CopyMethod>
-
-function adminHandlers(admin: AdminQueries): Pick<Handlers, AdminMethod> {
+function handlersOf(tables: InboxTables): CallHandlers {
+  // Their calls are properties, not methods, so that a spread takes them.
   return {
-    find: (query) => admin.find(query),
-    reopen: (reopening) => admin.reopen(reopening),
-    dismiss: (asked) => admin.dismiss(asked),
-    forget: (asked) => admin.forget(asked),
-    purge: (purge) => admin.purge(purge),
-    stats: (asked) => admin.stats(asked),
-    recall: (setting) => admin.recall(setting),
-    remember: (setting) => admin.remember(setting),
+    ...new AdminCalls(tables),
+    ...new ArrivalCalls(tables),
+    ...new AttemptCalls(tables),
+    copy: (sql, values) => copyStatement(tables.db, sql, values),
+    align: (alignment) => tables.lanes.align(alignment),
   }
 }
 
-function copyHandlers(copy: CopyQueries): Pick<Handlers, CopyMethod> {
-  return {
-    copyOut: (request) => copy.out(request),
-    copyIn: (page) => copy.in(page),
-    copyLast: ({ table }) => copy.last(table),
-    copyTally: () => copy.tally(),
-    copyRestore: () => copy.restore(),
-    copyEnd: () => copy.end(),
-  }
-}
-
-function workHandlers(
-  deps: ConstructorParameters<typeof WorkerQueries>[0],
-): Pick<Handlers, WorkMethod> {
-  const work = new WorkerQueries(deps)
-  const arrivals = new ArrivalQueries(deps)
-  return {
-    insert: (entry) => arrivals.insert(entry),
-    claim: (request) => work.claim(request),
-    align: (alignment) => deps.lanes.align(alignment),
-    renew: (renewal) => work.renew(renewal),
-    lapsed: (asked) => work.lapsed(asked),
-    checkpoint: (asked) => work.checkpoint(asked),
-    settle: (settlement) => work.settle(settlement),
-    assign: (assignment) => arrivals.assign(assignment),
-  }
-}
-
-/** An operator's connection has no epoch, and so nothing to keep or claim with. */
-function refuse(): never {
-  throw new WebhookError('STORE_UNSUITABLE', "mode: 'operator' keeps and claims nothing")
-}
-
-const refusals: Pick<Handlers, WorkMethod> = {
-  insert: refuse,
-  claim: refuse,
-  align: refuse,
-  renew: refuse,
-  lapsed: refuse,
-  checkpoint: refuse,
-  settle: refuse,
-  assign: refuse,
-}
-
-/** Payloads that a call took away. */
-function erasedBy<M extends Method>(
-  { method }: Call<M>,
-  answer: { readonly value: Gives<Method> },
-) {
-  const { value } = answer
-  if (typeof value === 'object' && 'forgotten' in value) return value.forgotten
-  if (method === 'assign') return Number(value === 'duplicate')
-  return method === 'purge' && typeof value === 'object' && 'erased' in value ? value.erased : 0
+function replaced(): WebhookError {
+  return new WebhookError('STORE_OWNED', 'another process has taken the inbox over: stop this one')
 }

@@ -1,87 +1,53 @@
-// The calls to the writer, as one list for both threads: what each takes and what it gives.
+// The calls to the writer, for both threads: the port's methods, with `forget` by pages and the
+// statements of a copy.
 import type { WebhookErrorCode } from '../../../errors.ts'
-import type {
-  LatencyQuery,
-  Purge,
-  Purged,
-  Reopening,
-  StoredEntry,
-  StoreQuery,
-  StoreStats,
-} from '../../admin-store.ts'
-import type { CopyKey, CopyRequest, CopyRow, CopyTable, CopyTally } from '../../copy-store.ts'
+import type { AdminStore } from '../../admin-store.ts'
+import type { CopyValue } from '../../copy-store.ts'
 import type { ForgetPage, ForgottenPage } from '../../forget-pages.ts'
-import type {
-  Alignment,
-  Assigned,
-  Assignment,
-  ClaimRequest,
-  ClaimResult,
-  Inserted,
-  Lapsed,
-  Lease,
-  NewEntry,
-  Settlement,
-} from '../../work-store.ts'
+import type { MetaStore } from '../../store.ts'
+import type { Inserted, NewEntry, WorkStore } from '../../work-store.ts'
 
-interface CallOf<Takes, Gives> {
-  readonly takes: Takes
-  readonly gives: Gives
-}
-
-/** A page of what is to be forgotten. */
+/** A page of an entity's entries. */
 export interface Forgetting extends ForgetPage {
   readonly lane: string
   readonly now: number
+  /** Only entries without a tenant. */
   readonly ofNone: boolean
 }
 
-/** Every call, by its name. */
-export interface Calls {
-  insert: CallOf<NewEntry, Inserted>
-  claim: CallOf<ClaimRequest, ClaimResult>
-  align: CallOf<Alignment, void>
-  renew: CallOf<{ readonly leases: readonly Lease[]; readonly until: number }, void>
-  lapsed: CallOf<{ readonly now: number }, readonly Lapsed[]>
-  checkpoint: CallOf<{ readonly lease: Lease; readonly handler?: string | undefined }, boolean>
-  settle: CallOf<Settlement, boolean>
-  assign: CallOf<Assignment, Assigned>
-  find: CallOf<StoreQuery, readonly StoredEntry[]>
-  reopen: CallOf<Reopening, number>
-  dismiss: CallOf<{ readonly id: string; readonly now: number }, boolean>
-  forget: CallOf<Forgetting, ForgottenPage>
-  purge: CallOf<Purge, Purged>
-  stats: CallOf<{ readonly now: number; readonly latency?: LatencyQuery | undefined }, StoreStats>
-  recall: CallOf<{ readonly name: string; readonly initial: Uint8Array }, Uint8Array>
-  remember: CallOf<{ readonly name: string; readonly value: Uint8Array }, void>
-  copyOut: CallOf<CopyRequest, readonly CopyRow[]>
-  copyIn: CallOf<{ readonly table: CopyTable; readonly rows: readonly CopyRow[] }, void>
-  copyLast: CallOf<{ readonly table: CopyTable }, CopyKey | undefined>
-  copyTally: CallOf<undefined, CopyTally>
-  copyRestore: CallOf<undefined, void>
-  copyEnd: CallOf<undefined, void>
+/** Methods for arrivals and the worker: an operator's connection carries none of them out. */
+export type WorkCall = 'claim' | 'align' | 'renew' | 'lapsed' | 'checkpoint' | 'settle' | 'assign'
+
+/** The methods that the writer carries out. */
+export interface WriterPort
+  extends Pick<WorkStore, WorkCall>,
+    Omit<AdminStore, 'forget'>,
+    MetaStore {
+  insert(entry: NewEntry): Promise<Inserted>
+  forget(page: Forgetting): Promise<ForgottenPage>
+  copy(sql: string, values: readonly CopyValue[]): Promise<readonly Record<string, unknown>[]>
 }
 
-export type Method = keyof Calls
-export type Takes<M extends Method> = Calls[M]['takes']
-export type Gives<M extends Method> = Calls[M]['gives']
+export type WriterMethod = keyof WriterPort
+export type Takes<M extends WriterMethod> = Parameters<WriterPort[M]>
+export type Gives<M extends WriterMethod> = Awaited<ReturnType<WriterPort[M]>>
 
-/** One call with its argument. */
-export type Call<M extends Method = Method> = {
-  [One in M]: { readonly method: One; readonly argument: Takes<One> }
+/** One call with its arguments. */
+export type WriterCall<M extends WriterMethod = WriterMethod> = {
+  [One in M]: { readonly method: One; readonly args: Takes<One> }
 }[M]
 
-/** Handlers of the calls. */
-export type Handlers = { readonly [M in Method]: (argument: Takes<M>) => Gives<M> }
+/** Carries the calls out, synchronously inside a transaction. */
+export type CallHandlers = { readonly [M in WriterMethod]: (...args: Takes<M>) => Gives<M> }
 
 /** The answer to one call of a committed batch. */
-export type Answer<M extends Method = Method> =
+export type CallAnswer<M extends WriterMethod = WriterMethod> =
   | { readonly ok: true; readonly value: Gives<M> }
   | { readonly ok: false; readonly message: string }
 
 /** The answer to a batch; after a `fatal` failure nothing more is written until a restart. */
 export type BatchAnswer =
-  | { readonly ok: true; readonly answers: readonly Answer[] }
+  | { readonly ok: true; readonly answers: readonly CallAnswer[] }
   | {
       readonly ok: false
       readonly code: WebhookErrorCode

@@ -1,16 +1,16 @@
-// The part of a SQLite library that the store uses: node:sqlite by default, better-sqlite3 or any
-// other of this shape instead.
-import { realpathSync } from 'node:fs'
+// The part of a SQLite library that the store uses: node:sqlite by default, or better-sqlite3 or
+// another library of this shape.
+import { existsSync, realpathSync } from 'node:fs'
 import { isAbsolute, join } from 'node:path'
 import { WebhookError } from '../../../errors.ts'
 
 export type SqliteValue = null | number | bigint | string | Uint8Array
 
-/** A prepared statement. */
-export interface SqliteStatement {
+/** A prepared statement; `Row` has the columns that it selects. */
+export interface SqliteStatement<Row = unknown> {
   run(...values: SqliteValue[]): { readonly changes: number | bigint }
-  get(...values: SqliteValue[]): unknown
-  all(...values: SqliteValue[]): unknown[]
+  get(...values: SqliteValue[]): Row | undefined
+  all(...values: SqliteValue[]): Row[]
 }
 
 /** An open database: what `node:sqlite` and `better-sqlite3` have in common. */
@@ -30,11 +30,11 @@ export interface SqliteDatabase {
 export type SqliteDriver = string | ((file: string) => SqliteDatabase)
 
 /** Opens a database by its path. */
-export interface Open {
+export interface OpenDatabase {
   (file: string): SqliteDatabase
   /**
-   * Opens it without any right to write, so that its close leaves the log where it is. Undefined
-   * where the library cannot; a driver that is a function has none.
+   * Opens it read-only, so that its close leaves the log in its place. Returns undefined if the
+   * library cannot; a driver that is a function has no such method.
    */
   readonly readOnly?: (file: string) => SqliteDatabase | undefined
 }
@@ -45,45 +45,36 @@ type DatabaseClass = new (
 ) => SqliteDatabase & { readonly readonly?: boolean }
 
 /**
- * A module as a path, which every thread loads alike: found as the program that runs would find it,
- * or from the working directory where that has none. A relative path is meant from the latter.
+ * Resolves a driver to the path of its module, which every thread loads alike: from the program
+ * that runs, or from the working directory. A relative path starts at the working directory.
  *
- * @throws WebhookError `OPTION_INVALID` if neither knows it
+ * @throws WebhookError `OPTION_INVALID` if it is found from neither
  */
 export function locateDriver(driver: SqliteDriver = 'node:sqlite'): SqliteDriver {
   if (typeof driver === 'function' || driver === 'node:sqlite' || isAbsolute(driver)) return driver
   // Bundlers would look for the module in an imported createRequire.
   const { createRequire } = process.getBuiltinModule('node:module')
-  const folder = process.cwd()
   const program = process.argv[1] ?? ''
-  const isFile = isAbsolute(program) && !driver.startsWith('.')
-  const from = isFile ? [program, realPath(program)] : []
+  const isFile = isAbsolute(program) && !driver.startsWith('.') && existsSync(program)
+  const folder = process.cwd()
   let cause: unknown
-  for (const place of [...from, join(folder, 'package.json')]) {
+  for (const place of [
+    ...(isFile ? [program, realpathSync(program)] : []),
+    join(folder, 'package.json'),
+  ]) {
     try {
       return createRequire(place).resolve(driver)
     } catch (error) {
       cause = error
     }
   }
-  const places = [...(isFile ? [`the program ${program}`] : []), `the working directory ${folder}`]
-  throw new WebhookError(
-    'OPTION_INVALID',
-    `the SQLite driver '${driver}' was not found from ${places.join(' or ')}: install it there, or pass the path of its module`,
-    { cause },
-  )
-}
-
-function realPath(file: string): string {
-  try {
-    return realpathSync(file)
-  } catch {
-    return file
-  }
+  const from = `${isFile ? `the program ${program} or ` : ''}the working directory ${folder}`
+  const message = `the SQLite driver '${driver}' was not found from ${from}: install it there, or pass the path of its module`
+  throw new WebhookError('OPTION_INVALID', message, { cause })
 }
 
 /** @throws WebhookError `OPTION_INVALID` if the module does not load or is not a driver */
-export function loadDriver(driver: SqliteDriver = 'node:sqlite'): Open {
+export function loadDriver(driver: SqliteDriver = 'node:sqlite'): OpenDatabase {
   if (typeof driver === 'function') return driver
   if (driver === 'node:sqlite') {
     const { DatabaseSync } = process.getBuiltinModule('node:sqlite')
@@ -95,14 +86,17 @@ export function loadDriver(driver: SqliteDriver = 'node:sqlite'): Open {
   const readOnly = (file: string) => {
     const db = new Database(file, { readonly: true })
     if (db.readonly === true) return db
-    // The option was ignored. Nothing was read yet, so that this close writes nothing.
+    // The library ignored the option. Nothing was read yet, so this close writes nothing.
     db.close()
     return undefined
   }
   return opener((file) => new Database(file), readOnly)
 }
 
-function opener(open: (file: string) => SqliteDatabase, readOnly: Open['readOnly']): Open {
+function opener(
+  open: (file: string) => SqliteDatabase,
+  readOnly: OpenDatabase['readOnly'],
+): OpenDatabase {
   return Object.assign((file: string) => open(file), { readOnly })
 }
 
@@ -125,9 +119,13 @@ export function inTransaction(db: SqliteDatabase): boolean {
   return (db.isTransaction ?? db.inTransaction) === true
 }
 
-/** All of it is committed, or the error is thrown and none of it has happened. */
-export function transact<Result>(db: SqliteDatabase, work: () => Result): Result {
-  db.exec('begin immediate')
+/** Runs the work in a transaction, which an error rolls back. */
+export function transact<Result>(
+  db: SqliteDatabase,
+  work: () => Result,
+  begin: 'begin' | 'begin immediate' = 'begin immediate',
+): Result {
+  db.exec(begin)
   try {
     const result = work()
     db.exec('commit')
@@ -139,7 +137,7 @@ export function transact<Result>(db: SqliteDatabase, work: () => Result): Result
   }
 }
 
-/** SQLite's own words: an error of `exec` in Deno's node:sqlite has no code of SQLite. */
+/** Codes by SQLite's message: some runtimes' `exec` gives errors without a code of SQLite. */
 const codeOfWords: readonly (readonly [words: string, code: number])[] = [
   ['database is locked', 5],
   ['database disk image is malformed', 11],
@@ -148,7 +146,7 @@ const codeOfWords: readonly (readonly [words: string, code: number])[] = [
   ['disk I/O error', 1034],
 ]
 
-/** SQLite's extended result code, of any driver's errors. */
+/** Reads SQLite's extended result code from the error of any driver. */
 function resultCode(error: unknown): number | string | undefined {
   const { errcode, code, message } = (error ?? {}) as Readonly<Record<string, unknown>>
   if (typeof errcode === 'number') return errcode
@@ -167,13 +165,25 @@ export function isFatal(error: unknown): boolean {
 
 /** Whether the file is damaged, or of another kind. */
 export function isDamage(error: unknown): boolean {
-  const code = resultCode(error)
-  if (typeof code === 'number') return [11, 26].includes(code & 0xff)
-  return code === 'SQLITE_CORRUPT' || code === 'SQLITE_NOTADB'
+  return isOtherFile(error) || isResult(error, 11, 'SQLITE_CORRUPT')
+}
+
+/** Whether the file is of another kind. */
+export function isOtherFile(error: unknown): boolean {
+  return isResult(error, 26, 'SQLITE_NOTADB')
 }
 
 /** Whether another connection holds the lock. */
 export function isBusy(error: unknown): boolean {
+  return isResult(error, 5, 'SQLITE_BUSY')
+}
+
+function isResult(error: unknown, primary: number, name: string): boolean {
   const code = resultCode(error)
-  return typeof code === 'number' ? (code & 0xff) === 5 : code?.startsWith('SQLITE_BUSY') === true
+  return typeof code === 'number' ? (code & 0xff) === primary : code?.startsWith(name) === true
+}
+
+export function prepared<Row = never>(db: SqliteDatabase, sql: string): SqliteStatement<Row> {
+  // Trust is granted here: the statement selects the columns of its row.
+  return db.prepare(sql) as SqliteStatement<Row>
 }

@@ -2,14 +2,14 @@
 // that a claim reads as many rows as it takes, however long the backlog.
 import { type EntryState, mostEarlier } from '../../entry.ts'
 import type { Alignment, NewEntry } from '../../work-store.ts'
-import type { Connection, Head, Statement } from './connection.ts'
+import { prepared, type SqliteDatabase } from './driver.ts'
 
-/** Reads on from the lane's floor in its index; what has ended since is passed over once. */
+/** Starts at the lane's floor, so that entries that have ended are passed over once. */
 export const nextOpenSql = `select seq, state, coalesce(due, stored_at) as due from idv_entries
   where lane = ? and seq >= (select floor from idv_lanes where lane = ?)
   and state in ('stored', 'leased', 'retry') order by seq limit 1`
 
-/** Reads as many rows of one index as it takes lanes. */
+/** Reads one index, and no more rows than it returns. */
 export const dueSql = `select lane, head from idv_lanes
   where tenant = ? and due is not null and due <= ? order by due, head limit ?`
 
@@ -26,10 +26,15 @@ const heldSql = `select l.lane from idv_entries e cross join idv_lanes l
   on l.lane = e.lane and l.head = e.seq
   where e.state = 'dead'`
 
-/** Of a file that was recovered from damage: no claim would ever see these entries. */
-const laneless = `select e.lane, min(e.seq) as seq from idv_entries e
+/** Finds open entries whose lane a recovered file has lost: no claim would see them. */
+const lanelessSql = `select e.lane, min(e.seq) as seq from idv_entries e
   where e.state in ('stored', 'leased', 'retry')
   and not exists (select 1 from idv_lanes l where l.lane = e.lane) group by e.lane`
+
+interface LanePlace {
+  readonly lane: string
+  readonly seq: number
+}
 
 /** A lane that is due, with the entry at its head. */
 export interface DueLane {
@@ -43,79 +48,36 @@ interface NextOpen {
   readonly due: number
 }
 
-/** The most tenants that one claim serves, and looks at; the next claim goes on from there. */
-const mostTenants = 32
-const mostLooked = 256
+/** The most tenants that one claim serves and reads; the next claim goes on after them. */
+const maxTenants = 32
+const maxLooked = 256
 
 export class Lanes {
-  readonly #arrive: Statement<never>
-  readonly #due: Statement<DueLane>
-  readonly #isDue: Statement<object>
-  readonly #nextTenant: Statement<{ readonly tenant: string }>
-  readonly #nextDue: Statement<{ readonly due: number }>
-  readonly #nextOpen: Statement<NextOpen>
-  readonly #delete: Statement<never>
-  readonly #move: Statement<never>
-  readonly #enter: Statement<never>
-  readonly #hold: Statement<never>
-  readonly #storedAhead: Statement<never>
-  readonly #retryAhead: Statement<never>
-  readonly #laneAhead: Statement<never>
-  readonly #held: Statement<{ readonly lane: string }>
-  readonly #laneless: Statement<Pick<Head, 'lane' | 'seq'>>
-  readonly #headState: Statement<{ readonly state: EntryState }>
-  readonly #head: Statement<{ readonly head: number }>
-  readonly #related: Statement<{ readonly related: string }>
-  readonly #relate: Statement<never>
-  readonly #relateEarlier: Statement<never>
+  readonly #sql: ReturnType<typeof laneStatements>
   /** The tenant that was served last. */
   #served = ''
 
-  constructor(connection: Connection) {
-    const make = <Row = never>(sql: string) => connection.statement<Row>(sql)
-    this.#arrive = make('insert into idv_lanes values (?, ?, ?, ?, ?) on conflict do nothing')
-    this.#due = make(dueSql)
-    this.#isDue = make(isDueSql)
-    this.#nextTenant = make(nextTenantSql)
-    this.#nextDue = make('select due from idv_lanes where due is not null order by due limit 1')
-    this.#nextOpen = make(nextOpenSql)
-    this.#delete = make('delete from idv_lanes where lane = ?')
-    this.#move = make('update idv_lanes set head = ?, floor = ?, due = ? where lane = ?')
-    this.#enter = make(`insert into idv_lanes values (?, ?, null, ?, ?)
-      on conflict do update set floor = min(floor, excluded.floor)`)
-    this.#hold = make('update idv_lanes set due = null where lane = ?')
-    this.#storedAhead = make(storedAheadSql)
-    this.#retryAhead = make("update idv_entries set due = ? where state = 'retry' and due > ?")
-    this.#laneAhead = make('update idv_lanes set due = ? where due > ?')
-    this.#held = make(heldSql)
-    this.#laneless = make(laneless)
-    this.#headState = make(
-      'select e.state from idv_lanes l join idv_entries e on e.seq = l.head where l.lane = ?',
-    )
-    this.#head = make('select head from idv_lanes where lane = ?')
-    this.#related = make('select related from idv_relations where lane = ?')
-    this.#relate = make('insert or replace into idv_relations values (?, ?, ?)')
-    this.#relateEarlier = make(
-      `update idv_entries set related = ? where seq in (select seq from idv_entries
-        where lane = ? and related is null order by seq desc limit ${mostEarlier})`,
-    )
+  constructor(db: SqliteDatabase) {
+    this.#sql = laneStatements(db)
   }
 
-  /** A new entry is the head of a lane that has no other. */
+  /** Makes a new entry the head of its lane unless the lane has one. */
   arrive(lane: string, seq: number, due: number): void {
-    this.#arrive.run(lane, seq, due, seq, tenantOf(lane))
+    this.#sql.arrive.run(lane, seq, due, seq, tenantOf(lane))
   }
 
-  /** The heads that are due, the longest waiting first; tenants take turns. */
+  /** Returns the heads that are due, the longest waiting first; tenants take turns. */
   due(now: number, limit: number): readonly DueLane[] {
     const { tenants, last } = this.#dueTenants(now)
-    const waiting = tenants.map((tenant) => this.#due.all(tenant, now, limit))
+    const waiting: (readonly DueLane[])[] = []
+    for (const tenant of tenants) waiting.push(this.#sql.due.all(tenant, now, limit))
     const taken: DueLane[] = []
-    const rounds = Math.max(...waiting.map(({ length }) => length))
-    for (let round = 0; round < rounds; round++) {
+    for (let round = 0, isOver = false; !isOver; round++) {
+      isOver = true
       for (const [at, lanes] of waiting.entries()) {
         const lane = lanes[round]
         if (!lane || taken.length === limit) continue
+        isOver = false
         taken.push(lane)
         this.#served = tenants[at] ?? ''
       }
@@ -126,79 +88,113 @@ export class Lanes {
 
   /** When the next waiting lane is due. */
   next(): number | undefined {
-    return this.#nextDue.get()?.due
+    return this.#sql.nextDue.get()?.due
   }
 
-  /** The head is leased. */
+  /** Holds the lane while its head is leased. */
   hold(lane: string): void {
-    this.#hold.run(lane)
+    this.#sql.hold.run(lane)
   }
 
-  /** The oldest open entry becomes the head of its lane; a lane without open entries is deleted. */
+  /** Makes the oldest open entry the head of its lane; deletes a lane without open entries. */
   advance(lane: string, now: number): void {
-    const next = this.#nextOpen.get(lane, lane)
+    const next = this.#sql.nextOpen.get(lane, lane)
     if (!next) {
-      this.#delete.run(lane)
+      this.#sql.delete.run(lane)
       return
     }
     const { seq, state } = next
-    // The clock that stored it may have been ahead of this one.
+    // The clock that stored the entry may have been ahead.
     const due = state === 'stored' ? Math.min(next.due, now) : next.due
-    this.#move.run(seq, seq, state === 'leased' ? null : due, lane)
+    this.#sql.move.run(seq, seq, state === 'leased' ? null : due, lane)
   }
 
-  /** An entry that was opened again takes its place, unless the head stays where it is. */
-  enter({ lane, seq }: Pick<Head, 'lane' | 'seq'>, now: number): void {
-    this.#enter.run(lane, seq, seq, tenantOf(lane))
-    // A head that is leased, or dead and in the way, stays.
-    const state = this.#headState.get(lane)?.state
+  /** Gives a reopened entry its place in its lane. */
+  enter({ lane, seq }: LanePlace, now: number): void {
+    this.#sql.enter.run(lane, seq, seq, tenantOf(lane))
+    // A head that is leased, or dead and holds the lane, stays.
+    const state = this.#sql.headState.get(lane)?.state
     if (state !== 'leased' && state !== 'dead') this.advance(lane, now)
   }
 
-  /** Lanes of open entries that have none. */
+  /** Adds the lanes that a recovered file has lost. */
   restore(now: number): void {
-    for (const head of this.#laneless.all()) this.enter(head, now)
+    for (const head of this.#sql.laneless.all()) this.enter(head, now)
   }
 
   align({ now, latest, free }: Alignment): void {
     this.restore(now)
-    this.#storedAhead.run(now, now)
-    this.#retryAhead.run(now, latest)
-    this.#laneAhead.run(now, latest)
-    if (free) for (const { lane } of this.#held.all()) this.advance(lane, now)
+    this.#sql.storedAhead.run(now, now)
+    this.#sql.retryAhead.run(now, latest)
+    this.#sql.laneAhead.run(now, latest)
+    if (free) for (const { lane } of this.#sql.held.all()) this.advance(lane, now)
   }
 
-  isHead({ lane, seq }: Head): boolean {
-    return this.#head.get(lane)?.head === seq
+  isHead({ lane, seq }: LanePlace): boolean {
+    return this.#sql.head.get(lane)?.head === seq
   }
 
-  /** Entries inherit the relation that another entry of their lane names. */
+  /** Returns the relation of an entry: its own, or the one that another entry of its lane named. */
   relate({ lane, related, storedAt }: Pick<NewEntry, 'lane' | 'related' | 'storedAt'>) {
-    const known = this.#related.get(lane)?.related ?? null
+    const known = this.#sql.related.get(lane)?.related ?? null
     if (related === undefined) return known
-    this.#relate.run(lane, related, storedAt)
-    if (known === null) this.#relateEarlier.run(related, lane)
+    this.#sql.relate.run(lane, related, storedAt)
+    if (known === null) this.#sql.relateEarlier.run(related, lane)
     return related
   }
 
   /**
-   * Those after the one that was served last, and then the others; `last` where there may be more
-   * behind it.
+   * Returns tenants with due lanes, starting after the one that was served last; `last` is the last
+   * one read, if the round was not finished.
    */
   #dueTenants(now: number): { readonly tenants: readonly string[]; readonly last?: string } {
     const tenants: string[] = []
     let after = this.#served
     let isRound = false
-    for (let looked = 0; looked < mostLooked && tenants.length < mostTenants; looked++) {
-      const next = this.#nextTenant.get(after)?.tenant
+    for (let looked = 0; looked < maxLooked && tenants.length < maxTenants; looked++) {
+      const next = this.#sql.nextTenant.get(after)?.tenant
       if (isRound && (next === undefined || next > this.#served)) return { tenants }
       // Lanes without a tenant come before those with one.
       const tenant = next ?? ''
       if (next === undefined) isRound = true
-      if (this.#isDue.get(tenant, now)) tenants.push(tenant)
+      if (this.#sql.isDue.get(tenant, now)) tenants.push(tenant)
       after = tenant
     }
     return { tenants, last: after }
+  }
+}
+
+function laneStatements(db: SqliteDatabase) {
+  const make = <Row = never>(sql: string) => prepared<Row>(db, sql)
+  return {
+    arrive: make('insert into idv_lanes values (?, ?, ?, ?, ?) on conflict do nothing'),
+    due: make<DueLane>(dueSql),
+    isDue: make<object>(isDueSql),
+    nextTenant: make<{ readonly tenant: string }>(nextTenantSql),
+    nextDue: make<{ readonly due: number }>(
+      'select due from idv_lanes where due is not null order by due limit 1',
+    ),
+    nextOpen: make<NextOpen>(nextOpenSql),
+    delete: make('delete from idv_lanes where lane = ?'),
+    move: make('update idv_lanes set head = ?, floor = ?, due = ? where lane = ?'),
+    enter: make(`insert into idv_lanes values (?, ?, null, ?, ?)
+      on conflict do update set floor = min(floor, excluded.floor)`),
+    hold: make('update idv_lanes set due = null where lane = ?'),
+    storedAhead: make(storedAheadSql),
+    retryAhead: make("update idv_entries set due = ? where state = 'retry' and due > ?"),
+    laneAhead: make('update idv_lanes set due = ? where due > ?'),
+    held: make<{ readonly lane: string }>(heldSql),
+    laneless: make<LanePlace>(lanelessSql),
+    headState: make<{ readonly state: EntryState }>(
+      'select e.state from idv_lanes l join idv_entries e on e.seq = l.head where l.lane = ?',
+    ),
+    head: make<{ readonly head: number }>('select head from idv_lanes where lane = ?'),
+    related: make<{ readonly related: string }>('select related from idv_relations where lane = ?'),
+    relate: make('insert or replace into idv_relations values (?, ?, ?)'),
+    relateEarlier: make(
+      `update idv_entries set related = ? where seq in (select seq from idv_entries
+        where lane = ? and related is null order by seq desc limit ${mostEarlier})`,
+    ),
   }
 }
 

@@ -1,49 +1,54 @@
 // One open file for each path and process, shared by all stores on it: bundlers and development
 // servers load a module more than once, and each time it makes an inbox on the same file.
-import { WebhookError } from '../../../errors.ts'
 import { processState } from '../../../host/process.ts'
-import type { SqliteDriver } from './driver.ts'
-import type { TransactionGate } from './transaction.ts'
-import type { WriteQueue } from './write-queue.ts'
 
-/** Where calls go that change nothing. */
-export type CallReader = Pick<WriteQueue, 'call'>
+import { batchesOn } from './batches.ts'
+import type { Gives, Takes, WriterMethod } from './calls.ts'
+import { loadDriver, locateDriver, type SqliteDatabase, type SqliteDriver } from './driver.ts'
+import {
+  configure,
+  type FileCheck,
+  type FileMode,
+  type InboxDatabase,
+  openInMemory,
+  openInMode,
+} from './opening.ts'
+import { openThread, type ThreadOpening } from './thread.ts'
+import { type HandlerConnection, TransactionGate } from './transaction.ts'
+import { type OpenWriter, WriteQueue } from './write-queue.ts'
+
+/** How a file is opened. */
+export interface FileOptions {
+  readonly driver?: SqliteDriver
+  readonly check?: FileCheck
+}
 
 /** Shared by the stores of one file. */
 export interface OpenFile {
-  readonly queue: WriteQueue
-  readonly gate: TransactionGate
+  readonly queue: Pick<WriteQueue, 'call'>
+  readonly gate: Pick<TransactionGate, 'transaction'>
   /** The queue itself, or a connection beside the writer. */
-  readonly reader: CallReader
+  readonly reader: Pick<WriteQueue, 'call'>
   close(): Promise<void>
 }
 
 /** The file, as one store has it open. */
 export interface SharedFile extends OpenFile {
-  /** Announces to the other stores on the file that there may be something to claim. */
-  wakeOthers(): void
+  /** Announces to the other stores on the file, if any, that there may be something to claim. */
+  wakeOthers?(): void
 }
 
 interface OpenByPath {
-  /** The shape of this record: another version of the package may read it. */
-  readonly version: 1
   readonly opening: Promise<OpenFile>
   readonly wakes: Set<() => void>
-  readonly driver?: SqliteDriver
   closing?: Promise<void>
-}
-
-/** How a file is opened, and who hears that there may be something to claim. */
-export interface Sharing {
-  readonly open: () => Promise<OpenFile>
-  readonly driver: SqliteDriver
-  readonly wake: () => void
 }
 
 /** Opens the file at a canonical path, or joins the stores that have it open in this process. */
 export async function shareFile(
   path: string,
-  { open, driver, wake }: Sharing,
+  options: FileOptions,
+  wake: () => void,
 ): Promise<SharedFile> {
   const files = filesOfProcess()
   let shared = files.get(path)
@@ -51,8 +56,8 @@ export async function shareFile(
     await shared.closing
     shared = files.get(path)
   }
-  if (shared === undefined || shared.version !== 1) {
-    shared = { version: 1, opening: open(), wakes: new Set(), driver }
+  if (shared === undefined) {
+    shared = { opening: openFile(path, options, 'owner'), wakes: new Set() }
     files.set(path, shared)
   }
   // Each call has its own, though a caller may give one function twice.
@@ -69,21 +74,6 @@ export async function shareFile(
     if (files.get(path) === shared) files.delete(path)
     throw error
   }
-}
-
-/**
- * Two SQLite libraries of one process do not see each other's locks.
- *
- * @throws WebhookError `STORE_UNSUITABLE`
- */
-export function assertSameDriver(path: string, driver: SqliteDriver): void {
-  const known = filesOfProcess().get(path)?.driver
-  // Which library a function opens it with is not known.
-  if (typeof known !== 'string' || typeof driver !== 'string' || known === driver) return
-  throw new WebhookError(
-    'STORE_UNSUITABLE',
-    `the inbox ${path} is open in this process with driver '${known}', and here with '${driver}': two SQLite libraries would damage it, so give both the same driver`,
-  )
 }
 
 /** The last store that leaves closes the file. */
@@ -103,4 +93,115 @@ async function leave(path: string, shared: OpenByPath, own: () => void): Promise
 function filesOfProcess(): Map<string, OpenByPath> {
   // Trust is granted here: only this file writes to the map.
   return processState().sqliteFiles as Map<string, OpenByPath>
+}
+
+/** Opens the file for this process, or beside its owner for an operator. */
+export async function openFile(
+  file: string,
+  { driver: given, check }: FileOptions,
+  mode: FileMode,
+): Promise<OpenFile> {
+  const driver = locateDriver(given)
+  const open = loadDriver(driver)
+  const connection = () => connect(open(file))
+  // A driver that is a function runs on this thread, where one connection is enough.
+  if (typeof driver === 'function') {
+    return served(openInline(openInMode({ file, open, check }, mode)), connection)
+  }
+  const { writer, queue } = await openQueue({ file, driver, check, mode })
+  if (mode === 'operator') return served(writer, connection, { queue })
+  const reader = new ThreadReader({ file, driver, mode: 'operator' })
+  return served(writer, connection, { queue, reader })
+}
+
+/** Writes of handlers and of the inbox take turns on one connection. */
+export function openMemory({ driver }: FileOptions): OpenFile {
+  const owned = openInMemory(loadDriver(locateDriver(driver)))
+  const connection = () => ({ db: owned.db, close: () => {} })
+  return served(openInline(owned), connection)
+}
+
+/** Carries batches out on the calling thread: all calls of one turn of the event loop are one commit. */
+function openInline(opened: InboxDatabase): OpenWriter {
+  const batches = batchesOn(opened)
+  let scheduled: (() => void) | undefined
+  const flush = () => {
+    const work = scheduled
+    scheduled = undefined
+    work?.()
+  }
+  return {
+    epoch: opened.epoch,
+    send: (calls, answered) => {
+      scheduled = () => answered(batches.carryOut(calls))
+      setImmediate(flush)
+    },
+    waitUntilIdle: flush,
+    close: async () => batches.close(),
+  }
+}
+
+/** A queue before a thread; `ended` is called if the thread ends by itself. */
+async function openQueue(opening: ThreadOpening, ended = () => {}) {
+  let queue: WriteQueue | undefined
+  const writer = await openThread(opening, (message) => {
+    queue?.break(message)
+    ended()
+  })
+  queue = new WriteQueue(writer)
+  return { writer, queue }
+}
+
+function served(
+  writer: OpenWriter,
+  connection: () => HandlerConnection,
+  { queue = new WriteQueue(writer), reader }: { queue?: WriteQueue; reader?: ThreadReader } = {},
+): OpenFile {
+  const gate = new TransactionGate(queue, writer.epoch ?? 0, connection)
+  const close = async () => {
+    gate.close()
+    await reader?.close()
+    await queue.close()
+  }
+  return { queue, gate, reader: reader ?? queue, close }
+}
+
+/**
+ * No sync of its own: what is settled after it syncs the log up to there, and until then a power
+ * cut takes the effects and their checkpoint together.
+ */
+function connect(db: SqliteDatabase): HandlerConnection {
+  configure(db, 'normal')
+  db.exec('pragma wal_autocheckpoint = 0')
+  return { db, close: () => void db.close() }
+}
+
+/** A thread that reads, started by the first call: no delivery waits for a long search. */
+class ThreadReader {
+  readonly #file: ThreadOpening
+  #opening: Promise<WriteQueue> | undefined
+
+  constructor(file: ThreadOpening) {
+    this.#file = file
+  }
+
+  async call<M extends WriterMethod>(method: M, args: Takes<M>): Promise<Gives<M>> {
+    this.#opening ??= this.#start()
+    return (await this.#opening).call(method, args)
+  }
+
+  async close(): Promise<void> {
+    const queue = await this.#opening?.catch(() => undefined)
+    await queue?.close()
+  }
+
+  /** If this thread fails or ends, the next call starts another one. */
+  #start(): Promise<WriteQueue> {
+    const lost = () => {
+      this.#opening = undefined
+    }
+    const opening = openQueue(this.#file, lost).then(({ queue }) => queue)
+    opening.catch(lost)
+    return opening
+  }
 }

@@ -1,107 +1,72 @@
-// Opens the file for its one owner, and only in the settings that keep the promise: WAL, every
-// commit synced, an intact file, nobody else's.
-import { existsSync, realpathSync, statSync } from 'node:fs'
+// Opens the file for its one owner, with the settings that keep the promise: WAL, every commit
+// synced, an intact file, one owning process. Or beside the owner, for an operator.
+import { existsSync, realpathSync, statfsSync, statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { WebhookError } from '../../../errors.ts'
-import { isBusy, isFatal, type Open, type SqliteDatabase, transact } from './driver.ts'
-import { diskOf, isNetworkDisk } from './file-system.ts'
+import { isBusy, isFatal, type OpenDatabase, type SqliteDatabase, transact } from './driver.ts'
 import {
-  assertIntact,
-  type Check,
-  hasLog,
-  isCheckedUnchanged,
-  openReader,
+  assertSideFiles,
+  createPrivate,
+  damagedFile,
+  isNetworkDisk,
+  makePrivate,
   refusedFile,
-} from './intact.ts'
-import { assertOwnLink, createPrivate, makePrivate } from './private-files.ts'
+} from './file-checks.ts'
 import { assertSchema, migrate } from './schema.ts'
-import { assertSideFiles } from './side-files.ts'
+
+/** How much of the file is read at the start: all of it, or all but its indexes. */
+export type FileCheck = 'integrity' | 'quick'
+
+/** `operator` opens a file beside the process that owns it. */
+export type FileMode = 'owner' | 'operator'
 
 /** How to open a file. */
-export interface Opening {
+export interface FileOpening {
   readonly file: string
-  readonly open: Open
-  readonly check?: Check | undefined
+  readonly open: OpenDatabase
+  readonly check?: FileCheck | undefined
 }
 
-/** An open database; `epoch` grows with every owner, and who only operates has none. */
-export interface Owned {
+/** An open database; `epoch` grows with every owner, and an operator has none. */
+export interface InboxDatabase {
   readonly db: SqliteDatabase
   readonly epoch?: number
-  /** The canonical path, of what is a file. */
+  /** The canonical path of a file; absent in memory. */
   readonly path?: string
-  /**
-   * The same for writing, where this is for looking alone: the close of what may write moves the
-   * log into the file, however its process ends. It closes both.
-   *
-   * @throws WebhookError `STORE_DAMAGED`, `STORE_FAILED`
-   */
-  forWriting?(): Owned
   close(): void
 }
 
-/**
- * Opens a file beside its owner, for looking and for redriving: nothing is kept or claimed there,
- * and the file is checked where that was asked for.
- *
- * @throws WebhookError `STORE_FAILED`, `STORE_UNSUITABLE`, `STORE_DAMAGED`
- */
-export function openBeside({ file, open, check }: Opening): Owned {
+/** @throws WebhookError `STORE_FAILED`, `STORE_OWNED`, `STORE_UNSUITABLE`, `STORE_DAMAGED` */
+export function openInMode(opening: FileOpening, mode: FileMode): InboxDatabase {
+  return mode === 'owner' ? openOwned(opening) : openBeside(opening)
+}
+
+/** Opens a file for finding and redriving; an operator neither keeps nor claims. */
+function openBeside({ file, open, check }: FileOpening): InboxDatabase {
   const path = canonicalPath(file)
   if (!existsSync(path)) {
     throw new WebhookError('STORE_FAILED', `inbox ${path} does not exist: check the path`)
   }
   let db: SqliteDatabase | undefined
-  let isUnchanged = !hasLog(path)
   try {
-    assertSideFiles(path, open)
-    const reader = openReader(path, open)
-    const isReader = reader !== undefined
-    const needsCheck = !isUnchanged && !check
-    isUnchanged ||= isReader
-    db = reader ?? open(path)
-    // It may be closing elsewhere, which takes the file for a moment.
+    assertSideFiles(path, open, false)
+    const isChecked = !check || isCheckedUnchanged(path, open, check)
+    db = open(path)
+    // An owner that closes takes the file for a moment.
     db.exec('pragma busy_timeout = 1000')
     // Checked before any pragma that lasts: a file that is not an inbox must not change.
     assertSchema(db, path)
-    if (!isReader) configure(db)
-    if (check) assertIntact(db, path, check, isUnchanged)
+    configure(db)
+    if (check && !isChecked) assertIntact(db, path, check)
     const opened = db
-    const close = () => void opened.close()
-    const forWriting = () => {
-      try {
-        // As at a start: an older log may fit but for an index. Whoever only looks is spared it.
-        if (needsCheck) assertIntact(opened, path, 'integrity', isUnchanged)
-        return isReader ? writingBeside(opened, path, open) : { db: opened, path, close }
-      } catch (error) {
-        throw explained(error, path, isUnchanged)
-      }
-    }
-    return { db, path, ...((isReader || needsCheck) && { forWriting }), close }
+    return { db, path, close: () => void opened.close() }
   } catch (error) {
     db?.close()
-    throw explained(error, path, isUnchanged)
+    throw explained(error, path)
   }
 }
 
-/** Whoever has written is the last to close: nothing that it erased may stay in the log. */
-function writingBeside(reader: SqliteDatabase, path: string, open: Open): Owned {
-  const db = open(path)
-  try {
-    configure(db)
-  } catch (error) {
-    db.close()
-    throw error
-  }
-  const close = () => {
-    reader.close()
-    db.close()
-  }
-  return { db, path, close }
-}
-
-/** @throws WebhookError `STORE_FAILED`, `STORE_UNSUITABLE`, both naming the file and the way back */
-export function openOwned({ file, open, check = 'integrity' }: Opening): Owned {
+function openOwned({ file, open, check = 'integrity' }: FileOpening): InboxDatabase {
   const path = canonicalPath(file)
   makePrivate(path)
   const lock = takeLock(`${path}-owner`, open)
@@ -109,13 +74,13 @@ export function openOwned({ file, open, check = 'integrity' }: Opening): Owned {
   try {
     const isNew = createPrivate(path)
     if (isNew) initialise(path, open)
-    else assertSideFiles(path, open)
+    else assertSideFiles(path, open, true)
     const isChecked = isNew || isCheckedUnchanged(path, open, check)
     db = open(path)
     configure(db)
-    if (!isChecked) assertIntact(db, path, check, !hasLog(path))
-    // A log may be in memory alone: after a sync that failed, Linux takes its pages for written. What is
-    // moved is written again; else all that comes after them would be behind a hole.
+    if (!isChecked) assertIntact(db, path, check)
+    // After a failed sync Linux takes pages of the log for written although the disk lacks them.
+    // Moving the log writes them again; else all later frames would follow a hole.
     db.exec('pragma wal_checkpoint(truncate)')
     migrate(db)
     const epoch = nextEpoch(db)
@@ -133,8 +98,8 @@ export function openOwned({ file, open, check = 'integrity' }: Opening): Owned {
   }
 }
 
-/** A database of this process alone, in which nothing can be lost that a disk would have kept. */
-export function openInMemory(open: Open): Owned {
+/** A database of this process alone. */
+export function openInMemory(open: OpenDatabase): InboxDatabase {
   const db = open(':memory:')
   migrate(db)
   return { db, epoch: nextEpoch(db), close: () => void db.close() }
@@ -166,15 +131,13 @@ export function canonicalPath(file: string): string {
   }
   const folder = dirname(resolve(file))
   try {
-    if (isNetworkDisk(diskOf(folder))) {
+    if (isNetworkDisk(statfsSync(folder))) {
       throw new WebhookError(
         'STORE_UNSUITABLE',
-        `${folder} is on the file system of a network or a bucket, whose locks and syncs SQLite cannot trust: use a local disk`,
+        `${folder} is on the file system of a network, whose locks and syncs SQLite cannot trust: use a local disk`,
       )
     }
-    if (!existsSync(file)) return join(realpathSync(folder), basename(file))
-    assertOwnLink(file)
-    return realpathSync(file)
+    return existsSync(file) ? realpathSync(file) : join(realpathSync(folder), basename(file))
   } catch (cause) {
     if (cause instanceof WebhookError) throw cause
     const { code, message } = cause as { code?: unknown; message?: unknown }
@@ -184,8 +147,37 @@ export function canonicalPath(file: string): string {
   }
 }
 
+/**
+ * Checks the file through a connection that cannot write; false if the driver has none or cannot
+ * read the file by it. The last connection that can write moves the log into the file when it
+ * closes: of a damaged file that would take what can still be saved.
+ *
+ * @throws WebhookError `STORE_DAMAGED`; `STORE_UNSUITABLE` for a file of another kind
+ */
+function isCheckedUnchanged(path: string, open: OpenDatabase, check: FileCheck): boolean {
+  let db: SqliteDatabase | undefined
+  try {
+    db = open.readOnly?.(path)
+    db?.exec('pragma busy_timeout = 1000')
+    if (db) assertIntact(db, path, check, true)
+    return db !== undefined
+  } catch (error) {
+    if (error instanceof WebhookError) throw error
+    if (isFatal(error)) throw refusedFile(path, error, true)
+    return false
+  } finally {
+    db?.close()
+  }
+}
+
+/** @throws WebhookError `STORE_DAMAGED` */
+function assertIntact(db: SqliteDatabase, path: string, check: FileCheck, isUnchanged = false) {
+  const row = db.prepare(`pragma ${check}_check(1)`).get() as PragmaRow
+  if (Object.values(row)[0] !== 'ok') throw damagedFile(path, undefined, isUnchanged)
+}
+
 /** Switches to WAL and writes once, before anything depends on the file. */
-function initialise(path: string, open: Open): void {
+function initialise(path: string, open: OpenDatabase): void {
   const db = open(path)
   try {
     // A change of state touches a few rows in many pages, and the log takes whole pages: half the
@@ -198,8 +190,8 @@ function initialise(path: string, open: Open): void {
   }
 }
 
-/** A lock that dies with its process: a transaction held open on a file of its own. */
-function takeLock(path: string, open: Open): SqliteDatabase {
+/** Takes the owner's lock: a transaction held open on a second file, which dies with its process. */
+function takeLock(path: string, open: OpenDatabase): SqliteDatabase {
   try {
     createPrivate(path, path.replace(/-owner$/, ''))
     const lock = open(path)
@@ -231,8 +223,8 @@ function nextEpoch(db: SqliteDatabase): number {
 
 /** Read back after a write: before it the pragma shows what was asked, not what is. */
 function assertDurable(db: SqliteDatabase): void {
-  const { journal_mode: journal } = db.prepare('pragma journal_mode').get() as Columns
-  const { synchronous } = db.prepare('pragma synchronous').get() as Columns
+  const { journal_mode: journal } = db.prepare('pragma journal_mode').get() as PragmaRow
+  const { synchronous } = db.prepare('pragma synchronous').get() as PragmaRow
   if (journal === 'wal' && Number(synchronous) >= 2) return
   throw new WebhookError(
     'STORE_UNSUITABLE',
@@ -240,16 +232,12 @@ function assertDurable(db: SqliteDatabase): void {
   )
 }
 
-type Columns = Readonly<Record<string, unknown>>
+type PragmaRow = Readonly<Record<string, unknown>>
 
-function isFolder(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
-}
-
-function explained(error: unknown, path: string, isUnchanged = false): WebhookError {
+function explained(error: unknown, path: string): WebhookError {
   if (error instanceof WebhookError) return error
-  if (isFatal(error)) return refusedFile(path, isUnchanged, error)
-  if (isFolder(path)) {
+  if (isFatal(error)) return refusedFile(path, error)
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) {
     const message = `the inbox ${path} is a folder: name a file in it, e.g. ${join(path, 'inbox.db')}`
     return new WebhookError('STORE_FAILED', message, { cause: error })
   }

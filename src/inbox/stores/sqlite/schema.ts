@@ -5,10 +5,9 @@ import { type SqliteDatabase, transact } from './driver.ts'
 
 /**
  * `idv_lanes` holds the head of every lane that has open entries, so that a claim reads as many
- * rows as it takes, however long the backlog; no entry below a lane's floor is open. Indexes of
- * entries by lane do not name the state and bodies stand apart, so that a change of state writes
- * neither again. `idv_relations` tells which client a verification belongs to, as any event of it
- * said.
+ * rows as it takes, however long the backlog; no entry below a lane's floor is open. Indexes by lane
+ * leave the state out, and bodies have a table of their own, so that a change of state writes
+ * neither again. `idv_relations` holds the client of a verification, as any of its events named it.
  */
 const first = `
 create table idv_entries (
@@ -80,7 +79,7 @@ const schemaVersion = steps.length
  */
 export function migrate(db: SqliteDatabase): void {
   transact(db, () => {
-    // Not user_version: the file may also hold tables of the application, and that number is its.
+    // Not user_version: that number belongs to the application, which may have tables in the file.
     db.exec('create table if not exists idv_settings (name text primary key, value any) strict')
     const version = knownVersion(db)
     for (const step of steps.slice(version)) db.exec(step)

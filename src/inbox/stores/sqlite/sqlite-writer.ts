@@ -1,38 +1,36 @@
-// The writer's thread of the SQLite store: carries out one batch after the other.
+// The program of the writer's thread: it carries out one batch after the other.
 import { parentPort, workerData } from 'node:worker_threads'
 import { isWebhookError, reasonOf } from '../../../errors.ts'
-import { Batches } from './batches.ts'
-import type { Call } from './calls.ts'
+import { type Batches, batchesOn } from './batches.ts'
+import type { WriterCall } from './calls.ts'
 import { loadDriver } from './driver.ts'
-import { type Owned, openBeside, openOwned } from './opening.ts'
+import { openInMode } from './opening.ts'
 import type { ThreadData, ThreadMessage } from './thread.ts'
 
 function serve(
   { file, driver, check, mode, busy }: ThreadData,
-  tell: (message: ThreadMessage) => void,
+  post: (message: ThreadMessage) => void,
 ) {
   const flag = new Int32Array(busy)
-  let owned: Owned
+  let batches: Batches
   try {
-    const opening = { file, open: loadDriver(driver), check }
-    owned = mode === 'owner' ? openOwned(opening) : openBeside(opening)
+    batches = batchesOn(openInMode({ file, open: loadDriver(driver), check }, mode))
   } catch (error) {
     const code = isWebhookError(error) ? error.code : 'STORE_FAILED'
-    tell({ opened: false, code, message: reasonOf(error) })
+    post({ opened: false, code, message: reasonOf(error) })
     return
   }
-  const batches = new Batches(owned)
-  tell({ opened: true, epoch: owned.epoch })
-  parentPort?.on('message', (message: readonly Call[] | 'close') => {
+  post({ opened: true, epoch: batches.epoch })
+  parentPort?.on('message', (message: readonly WriterCall[] | 'close') => {
     if (message === 'close') {
       batches.close()
-      tell({ closed: true })
+      post({ closed: true })
       return
     }
     const answer = batches.carryOut(message)
     Atomics.store(flag, 0, 0)
     Atomics.notify(flag, 0)
-    tell(answer)
+    post(answer)
   })
 }
 

@@ -1,46 +1,22 @@
-// The embedded store: one SQLite file, written by a thread of its own that groups commits, each of
-// them synced before anybody hears of it.
-
+// The embedded store: one SQLite file, written by a thread that groups commits, each of them synced
+// before it is answered.
 import { WebhookError } from '../../../errors.ts'
 import { inTime } from '../../../foundation/abortable.ts'
 import { checkChoice, checkOptionNames, invalid, shown } from '../../../foundation/check.ts'
-import type {
-  LatencyQuery,
-  Purge,
-  Purged,
-  Reopening,
-  StoredEntry,
-  StoreQuery,
-  StoreStats,
-} from '../../admin-store.ts'
-import type { CopyStore } from '../../copy-store.ts'
+import type { AdminStore } from '../../admin-store.ts'
 import { forgetByPages } from '../../forget-pages.ts'
 import { keysPurgedSetting } from '../../retention.ts'
-import type { InboxStore, StoreCapabilities } from '../../store.ts'
-import type {
-  Alignment,
-  Assigned,
-  Assignment,
-  ClaimRequest,
-  ClaimResult,
-  Inserted,
-  Lapsed,
-  Lease,
-  NewEntry,
-  Settlement,
-  StoreTx,
-} from '../../work-store.ts'
-import type { Gives, Method, Takes } from './calls.ts'
+import type { InboxStore, MetaStore } from '../../store.ts'
+import type { WorkStore } from '../../work-store.ts'
+import type { Gives, Takes, WriterMethod, WriterPort } from './calls.ts'
 import { copyBy } from './copy.ts'
 import type { SqliteDriver } from './driver.ts'
-import { assertSameDriver, type SharedFile, shareFile } from './open-file.ts'
-import { openMemory, openOperatedFile, openOwnedFile } from './open-store.ts'
+import { openFile, openMemory, type SharedFile, shareFile } from './open-file.ts'
 import { canonicalPath } from './opening.ts'
 import type { SqliteTransaction } from './transaction.ts'
-import type { CallOptions } from './write-queue.ts'
 
-/** Milliseconds for a look at a lease. */
-const patience = 250
+/** Milliseconds for the check of a lease. */
+const leaseTimeout = 250
 
 export type {
   SqliteDatabase,
@@ -93,23 +69,23 @@ export function sqliteStore(
   checkOptionNames('sqliteStore', options, optionNames)
   checkChoice('check', options.check, ['integrity', 'quick'])
   checkChoice('mode', options.mode, ['owner', 'operator'])
-  return new SqliteStore(file, options)
+  return composed(file, options)
 }
 
 const inMemory = ':memory:'
 
-class SqliteStore implements InboxStore<SqliteTransaction> {
-  readonly name = 'SQLite'
-  readonly capabilities: StoreCapabilities
-  readonly #file: string
-  readonly #options: SqliteStoreOptions
-  #open: SharedFile | undefined
-  #place: string | undefined
+/** A store's calls go to the file that it has open. */
+interface FileHandle {
+  file: SharedFile
+}
 
-  constructor(file: string, options: SqliteStoreOptions) {
-    this.#file = file
-    this.#options = options
-    this.capabilities = {
+function composed(file: string, options: SqliteStoreOptions): InboxStore<SqliteTransaction> {
+  const { mode = 'owner' } = options
+  const handle: FileHandle = { file: closedFile }
+  let place: string | undefined
+  return {
+    name: 'SQLite',
+    capabilities: {
       order: 'entity',
       survives: file === inMemory ? 'nothing' : 'power-cut',
       dedupeDays: Number.POSITIVE_INFINITY,
@@ -117,141 +93,122 @@ class SqliteStore implements InboxStore<SqliteTransaction> {
       shared: false,
       fairness: 'tenants',
       erases: 'overwritten',
-    }
-  }
-
-  get place(): string | undefined {
-    return this.#place
-  }
-
-  async open(wake: () => void): Promise<void> {
-    const { mode = 'owner', driver = 'node:sqlite' } = this.#options
-    if (mode === 'owner' && this.#file !== inMemory) {
-      const path = canonicalPath(this.#file)
-      this.#place = path
-      this.#open = await shareFile(path, {
-        open: () => openOwnedFile(path, this.#options),
-        driver,
-        wake,
-      })
-      return
-    }
-    if (mode === 'operator') assertSameDriver(canonicalPath(this.#file), driver)
-    const file =
-      mode === 'operator'
-        ? await openOperatedFile(this.#file, this.#options)
-        : openMemory(this.#options)
-    this.#open = { ...file, wakeOthers: () => {} }
-  }
-
-  async close(): Promise<void> {
-    const open = this.#open
-    this.#open = undefined
-    await open?.close()
-  }
-
-  recall(name: string, initial: Uint8Array): Promise<Uint8Array> {
-    return this.#call('recall', { name, initial })
-  }
-
-  async remember(name: string, value: Uint8Array): Promise<void> {
-    // Only the owner writes the key check: an operator may have another key.
-    if (this.#options.mode === 'operator' && name !== keysPurgedSetting) return
-    await this.#call('remember', { name, value })
-  }
-
-  async insert(entry: NewEntry, signal?: AbortSignal): Promise<Inserted> {
-    const bytes = entry.body.length + entry.metadata.length
-    const inserted = await this.#call('insert', entry, { bytes, signal })
-    if (inserted.kind === 'stored') this.#open?.wakeOthers()
-    return inserted
-  }
-
-  claim(request: ClaimRequest): Promise<ClaimResult> {
-    return this.#call('claim', request)
-  }
-
-  align(alignment: Alignment): Promise<void> {
-    return this.#call('align', alignment)
-  }
-
-  async renew(leases: readonly Lease[], until: number): Promise<void> {
-    if (leases.length > 0) await this.#call('renew', { leases, until })
-  }
-
-  lapsed(now: number): Promise<readonly Lapsed[]> {
-    return this.#call('lapsed', { now })
-  }
-
-  checkpoint(lease: Lease, handler?: string): Promise<boolean> {
-    return this.#call('checkpoint', { lease, handler })
-  }
-
-  settle(settlement: Settlement): Promise<boolean> {
-    return this.#call('settle', settlement)
-  }
-
-  assign(assignment: Assignment): Promise<Assigned> {
-    return this.#call('assign', assignment)
-  }
-
-  async transaction(lease: Lease, handler: string): Promise<StoreTx<SqliteTransaction>> {
-    if (!this.#open) throw closed()
-    const turn = await this.#open.gate.transaction(lease, handler)
-    // It may have waited for long: what was forgotten meanwhile is not handled. A store that does
-    // not answer answers its statements no more than this.
-    const isHeld = await inTime(this.checkpoint(lease), patience, 'a lease').catch(() => true)
-    if (isHeld) return turn
-    await turn.rollback()
-    throw new WebhookError('STORE_FAILED', 'the lease was lost before the handler began')
-  }
-
-  find(query: StoreQuery): Promise<readonly StoredEntry[]> {
-    return query.ids ? this.#call('find', query) : this.#look('find', query)
-  }
-
-  async reopen(reopening: Reopening): Promise<number> {
-    const opened = await this.#call('reopen', reopening)
-    if (opened > 0) this.#open?.wakeOthers()
-    return opened
-  }
-
-  dismiss(id: string, now: number): Promise<boolean> {
-    return this.#call('dismiss', { id, now })
-  }
-
-  forget(lane: string, now: number, ofNone = false): Promise<number> {
-    return forgetByPages((page) => this.#call('forget', { lane, now, ofNone, ...page }))
-  }
-
-  purge(purge: Purge): Promise<Purged> {
-    return this.#call('purge', purge)
-  }
-
-  stats(now: number, latency?: LatencyQuery): Promise<StoreStats> {
-    const asked = { now, latency }
-    return latency ? this.#look('stats', asked) : this.#call('stats', asked)
-  }
-
-  get copy(): CopyStore | undefined {
-    // It stores no setting, and the application goes on beside it.
-    if (this.#options.mode === 'operator') return undefined
-    const path = this.#file === inMemory ? undefined : (this.#place ?? this.#file)
-    return copyBy((method, argument) => this.#call(method, argument), path)
-  }
-
-  /** Long searches are carried out beside the writer. */
-  #look<M extends Method>(method: M, argument: Takes<M>): Promise<Gives<M>> {
-    if (this.#open) return this.#open.reader.call(method, argument)
-    return Promise.reject(closed())
-  }
-
-  #call<M extends Method>(method: M, argument: Takes<M>, options?: CallOptions): Promise<Gives<M>> {
-    if (this.#open) return this.#open.queue.call(method, argument, options)
-    return Promise.reject(closed())
+    },
+    get place() {
+      return place
+    },
+    get copy() {
+      // An operator stores no setting, and the application goes on beside it.
+      if (mode === 'operator') return undefined
+      return copyBy((sql, values) => handle.file.queue.call('copy', [sql, values]))
+    },
+    open: async (wake) => {
+      if (mode === 'operator') handle.file = await openFile(file, options, mode)
+      else if (file === inMemory) handle.file = openMemory(options)
+      else {
+        place = canonicalPath(file)
+        handle.file = await shareFile(place, options, wake)
+      }
+    },
+    close: async () => {
+      const open = handle.file
+      handle.file = closedFile
+      await open.close()
+    },
+    ...workOf(handle, mode),
+    ...adminOf(handle),
+    ...metaOf(handle, mode),
   }
 }
 
-function closed(): WebhookError {
-  return new WebhookError('STORE_FAILED', 'the inbox is closed')
+function workOf(handle: FileHandle, mode: 'owner' | 'operator'): WorkStore<SqliteTransaction> {
+  if (mode === 'operator') return { ...refusedWork }
+  return {
+    ...passed(handle, ['claim', 'align', 'lapsed', 'checkpoint', 'settle', 'assign']),
+    insert: async (entry, signal) => {
+      const bytes = entry.body.length + entry.metadata.length
+      const inserted = await handle.file.queue.call('insert', [entry], { bytes, signal })
+      if (inserted.kind === 'stored') handle.file.wakeOthers?.()
+      return inserted
+    },
+    renew: async (leases, until) => {
+      if (leases.length > 0) await handle.file.queue.call('renew', [leases, until])
+    },
+    transaction: async (lease, handler) => {
+      const turn = await handle.file.gate.transaction(lease, handler)
+      // The wait for the turn can be long, so the lease is checked again: a forgotten entry must not
+      // run. If the store does not answer, the handler's own statements will fail too.
+      const checked = handle.file.queue.call('checkpoint', [lease])
+      const isHeld = await inTime(checked, leaseTimeout, 'a lease').catch(() => true)
+      if (isHeld) return turn
+      await turn.rollback()
+      throw new WebhookError('STORE_FAILED', 'the lease was lost before the handler began')
+    },
+  }
+}
+
+function adminOf(handle: FileHandle): AdminStore {
+  return {
+    ...passed(handle, ['dismiss', 'purge']),
+    // Long searches are carried out beside the writer.
+    find: (query) =>
+      query.ids
+        ? handle.file.queue.call('find', [query])
+        : handle.file.reader.call('find', [query]),
+    stats: (now, latency) =>
+      latency
+        ? handle.file.reader.call('stats', [now, latency])
+        : handle.file.queue.call('stats', [now]),
+    reopen: async (reopening) => {
+      const opened = await handle.file.queue.call('reopen', [reopening])
+      if (opened > 0) handle.file.wakeOthers?.()
+      return opened
+    },
+    forget: (lane, now, ofNone = false) =>
+      forgetByPages((page) => handle.file.queue.call('forget', [{ lane, now, ofNone, ...page }])),
+  }
+}
+
+function metaOf(handle: FileHandle, mode: 'owner' | 'operator'): MetaStore {
+  return {
+    ...passed(handle, ['recall']),
+    remember: async (name, value) => {
+      // Only the owner writes the key check: an operator may have another key.
+      if (mode === 'operator' && name !== keysPurgedSetting) return
+      await handle.file.queue.call('remember', [name, value])
+    },
+  }
+}
+
+/** Methods that the writer carries out as the port has them. */
+function passed<M extends WriterMethod>(
+  handle: FileHandle,
+  methods: readonly M[],
+): Pick<WriterPort, M> {
+  const calls = methods.map((method) => {
+    const call = (...args: Takes<M>): Promise<Gives<M>> => handle.file.queue.call(method, args)
+    return [method, call] as const
+  })
+  // Trust is granted here: each method has the arguments and the result of the port's.
+  return Object.fromEntries(calls) as unknown as Pick<WriterPort, M>
+}
+
+const refuse = async () => {
+  throw new WebhookError('STORE_UNSUITABLE', "mode: 'operator' keeps and claims nothing")
+}
+
+const refusedWork: WorkStore<never> = {
+  ...{ insert: refuse, claim: refuse, align: refuse, renew: refuse, lapsed: refuse },
+  ...{ checkpoint: refuse, settle: refuse, assign: refuse },
+}
+
+const fail = async () => {
+  throw new WebhookError('STORE_FAILED', 'the inbox is closed')
+}
+
+const closedFile: SharedFile = {
+  queue: { call: fail },
+  reader: { call: fail },
+  gate: { transaction: fail },
+  close: async () => {},
 }

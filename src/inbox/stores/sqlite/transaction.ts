@@ -17,30 +17,23 @@ export interface HandlerConnection {
   close(): void
 }
 
-/** A handler that waits for its turn. */
-interface Waiting {
-  readonly turn: HandlerTransaction
-  begin(): void
-  refuse(error: WebhookError): void
-}
-
-const longestHold = 1_000
+/** Milliseconds that a transaction may be open: no delivery can be stored meanwhile. */
+const maxOpenMs = 1_000
 const closed = 'the inbox is closed'
 const endedByHandler =
   'the handler ended the transaction itself: leave begin, commit and rollback to the inbox'
 const rolledBack =
   'a statement failed and ended the whole transaction: let its error end the handler'
-/** Ends with the transaction: a checkpoint without it would not commit with the effects. */
-const mark = 'idv_webhooks'
 
 /** Gives handlers their turn, one after the other; while one writes, the writer waits. */
 export class TransactionGate {
   readonly #queue: WriteQueue
   readonly #open: () => HandlerConnection
   readonly #epoch: number
-  readonly #waiting: Waiting[] = []
   #connection: HandlerConnection | undefined
   #holder: HandlerTransaction | undefined
+  /** Resolves when the turn that was given last has ended. */
+  #last: Promise<void> = Promise.resolve()
   #isClosed = false
 
   constructor(queue: WriteQueue, epoch: number, open: () => HandlerConnection) {
@@ -51,13 +44,15 @@ export class TransactionGate {
 
   /** Resolves when it is this handler's turn. */
   async transaction(lease: Lease, handler: string): Promise<StoreTx<SqliteTransaction>> {
-    if (this.#isClosed) throw new WebhookError('STORE_FAILED', closed)
     const turn = new HandlerTransaction(this, lease, handler)
-    if (this.#holder) {
-      await new Promise<void>((begin, refuse) => this.#waiting.push({ turn, begin, refuse }))
-    } else {
-      this.#holder = turn
+    const before = this.#last
+    this.#last = turn.ended
+    await before
+    if (this.#isClosed) {
+      turn.end(closed)
+      throw new WebhookError('STORE_FAILED', closed)
     }
+    this.#holder = turn
     return turn
   }
 
@@ -68,22 +63,13 @@ export class TransactionGate {
     try {
       this.#connection ??= this.#open()
       const { db } = this.#connection
-      db.exec(`begin immediate; savepoint ${mark}`)
+      db.exec('begin immediate')
       return db
     } catch (error) {
-      if (this.#connection) this.undo(this.#connection.db)
-      this.#queue.resume()
+      if (this.#connection) this.end(this.#connection.db)
+      else this.#queue.resume()
       throw error
     }
-  }
-
-  /** Ends a turn, and its transaction if it was `begun`; the next handler has its turn. */
-  end(turn: HandlerTransaction, begun: boolean): void {
-    if (begun) this.#queue.resume()
-    if (this.#holder !== turn) return
-    const next = this.#waiting.shift()
-    this.#holder = next?.turn
-    next?.begin()
   }
 
   /** Writes the checkpoint of a handler whose lease still holds. */
@@ -93,20 +79,19 @@ export class TransactionGate {
     return Number(db.prepare(sql).run(handler, id, fence, this.#epoch).changes) === 1
   }
 
-  /** Rolls back; where even that fails the connection is closed, and the transaction with it. */
-  undo(db: SqliteDatabase): void {
+  /** Ends a transaction; if the rollback fails, the connection is closed and the transaction with it. */
+  end(db: SqliteDatabase): void {
     try {
       if (inTransaction(db)) db.exec('rollback')
     } catch {
       this.#disconnect()
     }
+    this.#queue.resume()
   }
 
-  /** Ends the open transaction: later use of it is refused. */
+  /** Ends the open transaction: later use of it throws. */
   close(): void {
     this.#isClosed = true
-    const error = new WebhookError('STORE_FAILED', closed)
-    for (const { refuse } of this.#waiting.splice(0)) refuse(error)
     this.#holder?.end(closed)
     this.#disconnect()
   }
@@ -128,7 +113,12 @@ class HandlerTransaction implements StoreTx<SqliteTransaction> {
   readonly #handler: string
   #db: SqliteDatabase | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
+  /** Why the turn has ended. */
   #over: string | undefined
+  #resolve: () => void = () => {}
+  readonly ended = new Promise<void>((resolve) => {
+    this.#resolve = resolve
+  })
 
   constructor(gate: TransactionGate, lease: Lease, handler: string) {
     this.#gate = gate
@@ -162,7 +152,6 @@ class HandlerTransaction implements StoreTx<SqliteTransaction> {
       return true
     }
     const held = this.#gate.checkpoint(db, this.#lease, this.#handler)
-    this.#assertOwn(db)
     if (held) db.exec('commit')
     this.end('the transaction is committed')
     return held
@@ -179,8 +168,8 @@ class HandlerTransaction implements StoreTx<SqliteTransaction> {
     clearTimeout(this.#timer)
     const db = this.#db
     this.#db = undefined
-    if (db) this.#gate.undo(db)
-    this.#gate.end(this, db !== undefined)
+    if (db) this.#gate.end(db)
+    this.#resolve()
   }
 
   #begun(): SqliteDatabase {
@@ -188,11 +177,8 @@ class HandlerTransaction implements StoreTx<SqliteTransaction> {
     if (this.#db) return this.#db
     const db = this.#gate.begin()
     this.#db = db
-    // While it is open no delivery can be kept, so a handler must not wait for anything in it.
-    this.#timer = setTimeout(
-      () => this.end(`the transaction was open for ${longestHold} ms: use tx after all waiting`),
-      longestHold,
-    )
+    const why = `the transaction was open for ${maxOpenMs} ms: use tx after all waiting`
+    this.#timer = setTimeout(() => this.end(why), maxOpenMs)
     return db
   }
 
@@ -209,15 +195,5 @@ class HandlerTransaction implements StoreTx<SqliteTransaction> {
     if (inTransaction(db)) return result
     this.end(endedByHandler)
     throw new Error(endedByHandler)
-  }
-
-  /** Refuses a transaction that a handler began in place of the one that it ended. */
-  #assertOwn(db: SqliteDatabase): void {
-    try {
-      db.exec(`release ${mark}`)
-    } catch (cause) {
-      this.end(endedByHandler)
-      throw new Error(endedByHandler, { cause })
-    }
   }
 }

@@ -1,55 +1,47 @@
 // Moves the write-ahead log into the file and empties it: when there is nothing else to do, and at
-// once after something was erased, of which the log still has a copy.
-
-import { isFatal } from './driver.ts'
-
-/** The parts of an engine that a checkpoint uses. */
-export interface LogEngine {
-  /** Moves the log and empties it; false while another connection still reads from it. */
-  emptyLog(patience?: number): boolean
-}
+// once after a payload was erased, because the log still has a copy of it.
+import { isFatal, type SqliteDatabase } from './driver.ts'
 
 /** Milliseconds without work after which the log is emptied, and between attempts at it. */
 const idle = 250
 const again = 1_000
 
-/** Looks after the log of one connection. */
+/** Decides when the log is emptied. */
 export class WalCheckpoint {
-  readonly #engine: LogEngine
-  /** Another connection reads from what must go; whatever the load, it is tried again. */
+  readonly #db: Pick<SqliteDatabase, 'exec' | 'prepare'>
+  /** Another connection still reads what must go: the next attempt comes, whatever the load. */
   #isOwed = false
   #timer: ReturnType<typeof setTimeout> | undefined
   #failed: unknown
 
-  constructor(engine: LogEngine, { isOwner }: { readonly isOwner: boolean }) {
-    this.#engine = engine
+  constructor(
+    db: Pick<SqliteDatabase, 'exec' | 'prepare'>,
+    { isOwner }: { readonly isOwner: boolean },
+  ) {
+    this.#db = db
     // The log of an earlier process may still contain erased data.
-    if (isOwner) this.#rest()
+    if (isOwner) this.#after(idle)
   }
 
-  /** Throws what failed on the way: the system names a failed sync once, and the next one succeeds. */
+  /** Throws the error of a failed sync: the system reports it once, and the next sync succeeds. */
   assertSound(): void {
     if (this.#failed !== undefined) throw this.#failed
   }
 
-  /** After every batch that wrote; `erased` tells that it took a payload away. */
-  worked(erased: boolean): void {
-    if (erased) this.#empty()
-    else if (!this.#isOwed) this.#rest()
+  /** After every batch that wrote. */
+  worked(hasErased: boolean): void {
+    if (hasErased) this.#empty()
+    else if (!this.#isOwed) this.#after(idle)
   }
 
-  /** A last time before the connection closes, with patience for whoever reads. */
+  /** Tries once more before the connection closes, and waits for readers. */
   close(): void {
     clearTimeout(this.#timer)
     if (this.#isOwed) this.#tryEmpty(again)
   }
 
-  #rest(): void {
-    this.#after(idle)
-  }
-
   #empty(): void {
-    this.#isOwed = !this.#tryEmpty()
+    this.#isOwed = !this.#tryEmpty(0)
     if (this.#isOwed) this.#after(again)
     else clearTimeout(this.#timer)
   }
@@ -60,10 +52,19 @@ export class WalCheckpoint {
     this.#timer.unref?.()
   }
 
-  /** Most failures lose nothing: the log stays, and the next commit fails too. */
-  #tryEmpty(patience?: number): boolean {
+  /**
+   * Returns false if a reader prevented it for `wait` milliseconds. Most failures lose nothing: the log
+   * stays, and the next commit fails too.
+   */
+  #tryEmpty(wait: number): boolean {
     try {
-      return this.#engine.emptyLog(patience)
+      this.#db.exec(`pragma busy_timeout = ${wait}`)
+      try {
+        const row = this.#db.prepare('pragma wal_checkpoint(truncate)').get()
+        return (row as { readonly busy: unknown } | undefined)?.busy === 0
+      } finally {
+        this.#db.exec('pragma busy_timeout = 1000')
+      }
     } catch (error) {
       if (isFatal(error)) this.#failed = error
       return false

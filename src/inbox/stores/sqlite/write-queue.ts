@@ -1,83 +1,87 @@
-// The queue before the writer (group commit): while one batch syncs, what arrives queues up, so
-// batches form by themselves and nobody waits for a timer.
+// The queue before the writer (group commit): calls that arrive while one batch syncs form the next
+// one, so that batches form by themselves and no call waits for a timer.
 import { WebhookError, type WebhookErrorCode } from '../../../errors.ts'
-import type { Answer, BatchAnswer, Call, Gives, Method, Takes } from './calls.ts'
+import type { BatchAnswer, Gives, Takes, WriterCall, WriterMethod } from './calls.ts'
 
-/** Where batches are carried out: a thread of its own, or this one. */
-export interface Writer {
-  send(calls: readonly Call[], answered: (answer: BatchAnswer) => void): void
+/** Carries out batches, in a thread or in this one. */
+export interface BatchWriter {
+  send(calls: readonly WriterCall[], answered: (answer: BatchAnswer) => void): void
   /** Blocks until the batch that was sent is committed or has failed. */
   waitUntilIdle(): void
   close(): Promise<void>
 }
 
+/** A writer with the number of its ownership; an operator's has none. */
+export interface OpenWriter extends BatchWriter {
+  readonly epoch: number | undefined
+}
+
 /** Options of a call. */
-export interface CallOptions {
+export interface WriteOptions {
   /** The size of what is written. */
   readonly bytes?: number
-  /** Drops the call from the queue; one that was sent goes on. */
+  /** Drops the call while it is queued; one that was sent goes on. */
   readonly signal?: AbortSignal | undefined
 }
 
-interface PendingCall {
-  readonly call: Call
+interface PendingWrite {
+  readonly call: WriterCall
   readonly bytes: number
-  answered(answer: Answer): void
-  failed(error: WebhookError): void
+  /** Ends the listening to the caller's signal. */
+  release?: () => void
+  resolve(value: unknown): void
+  reject(error: WebhookError): void
 }
 
-const mostCalls = 256
-const mostBytes = 4 * 1024 ** 2
+const maxCalls = 256
+const maxBytes = 4 * 1024 ** 2
 
 /** Queues calls and hands them to a writer, one batch at a time. */
 export class WriteQueue {
-  readonly #writer: Writer
-  #queue: PendingCall[] = []
+  readonly #writer: BatchWriter
+  #queue: PendingWrite[] = []
   #isSent = false
   #isPaused = false
   #broken: WebhookError | undefined
   #emptied: (() => void) | undefined
 
-  constructor(writer: Writer) {
+  constructor(writer: BatchWriter) {
     this.#writer = writer
   }
 
   /** Resolves after the commit. */
-  call<M extends Method>(
+  call<M extends WriterMethod>(
     method: M,
-    argument: Takes<M>,
-    { bytes = 0, signal }: CallOptions = {},
+    args: Takes<M>,
+    { bytes = 0, signal }: WriteOptions = {},
   ): Promise<Gives<M>> {
-    if (this.#broken) return Promise.reject(this.#broken)
     return new Promise((resolve, reject) => {
-      const drop = () => this.#drop(waiting)
-      const failed = (error: WebhookError) => {
-        signal?.removeEventListener('abort', drop)
-        reject(error)
-      }
-      const waiting: PendingCall = {
-        call: { method, argument } as Call,
+      if (this.#broken) return reject(this.#broken)
+      // Trust is granted here: the writer answers in the order in which it was asked.
+      const settle = resolve as (value: unknown) => void
+      const queued: PendingWrite = {
+        call: { method, args } as WriterCall,
         bytes,
-        answered: (answer) => {
-          if (!answer.ok) return failed(unread(answer.message))
-          signal?.removeEventListener('abort', drop)
-          // Trust is granted here: the writer answers in the order in which it was asked.
-          resolve(answer.value as Gives<M>)
-        },
-        failed,
+        resolve: settle,
+        reject,
       }
-      signal?.addEventListener('abort', drop)
-      this.#queue.push(waiting)
+      if (signal) this.#listen(queued, signal)
+      this.#queue.push(queued)
       this.#pump()
     })
   }
 
   /** Abandoned calls must not fill the memory while the disk hangs. */
-  #drop(waiting: PendingCall): void {
-    const at = this.#queue.indexOf(waiting)
-    if (at === -1) return
-    this.#queue.splice(at, 1)
-    waiting.failed(unwritten('nobody waited for it any more', 'STORE_TIMEOUT'))
+  #listen(queued: PendingWrite, signal: AbortSignal): void {
+    const drop = () => {
+      const at = this.#queue.indexOf(queued)
+      if (at === -1) return
+      this.#queue.splice(at, 1)
+      queued.release?.()
+      queued.reject(unwritten('its caller stopped waiting', 'STORE_TIMEOUT'))
+    }
+    signal.addEventListener('abort', drop)
+    queued.release = () => signal.removeEventListener('abort', drop)
   }
 
   /** Keeps the writer away from the file until `resume`; blocks for the batch that was sent. */
@@ -100,7 +104,7 @@ export class WriteQueue {
   /** Rejects everything from now on. */
   break(message: string, code: WebhookErrorCode = 'STORE_FAILED'): void {
     this.#broken = unwritten(message, code)
-    for (const waiting of this.#queue.splice(0)) waiting.failed(this.#broken)
+    this.#fail(this.#queue.splice(0), this.#broken)
     this.#emptied?.()
   }
 
@@ -116,42 +120,48 @@ export class WriteQueue {
 
   #pump(): void {
     if (this.#isSent || this.#isPaused) return
-    const batch = this.#take()
-    if (batch.length === 0) {
+    if (this.#queue.length === 0) {
       this.#emptied?.()
       return
     }
-    this.#isSent = true
-    this.#writer.send(
-      batch.map(({ call }) => call),
-      (answer) => {
-        this.#isSent = false
-        this.#tell(batch, answer)
-        this.#pump()
-      },
-    )
-  }
-
-  #take(): PendingCall[] {
+    const batch: PendingWrite[] = []
+    const calls: WriterCall[] = []
     let bytes = 0
-    const end = this.#queue.findIndex((waiting, at) => {
-      bytes += waiting.bytes
-      return at === mostCalls || (at > 0 && bytes > mostBytes)
+    for (const queued of this.#queue) {
+      bytes += queued.bytes
+      if (batch.length === maxCalls || (batch.length > 0 && bytes > maxBytes)) break
+      batch.push(queued)
+      calls.push(queued.call)
+    }
+    this.#queue = this.#queue.slice(batch.length)
+    this.#isSent = true
+    this.#writer.send(calls, (answer) => {
+      this.#isSent = false
+      this.#answer(batch, answer)
+      this.#pump()
     })
-    return this.#queue.splice(0, end === -1 ? this.#queue.length : end)
   }
 
-  #tell(batch: readonly PendingCall[], answer: BatchAnswer): void {
-    if (answer.ok) {
-      for (const [at, waiting] of batch.entries()) {
-        waiting.answered(answer.answers[at] ?? { ok: false, message: 'the writer gave no answer' })
+  #answer(batch: readonly PendingWrite[], answer: BatchAnswer): void {
+    if (!answer.ok) {
+      this.#fail(batch, unwritten(answer.message, answer.code))
+      if (answer.fatal) {
+        this.break(`${answer.message}; nothing more is written until a restart`, answer.code)
       }
       return
     }
-    const error = unwritten(answer.message, answer.code)
-    for (const waiting of batch) waiting.failed(error)
-    if (answer.fatal) {
-      this.break(`${answer.message}; nothing more is written until a restart`, answer.code)
+    for (const [at, queued] of batch.entries()) {
+      queued.release?.()
+      const one = answer.answers[at]
+      if (one?.ok) queued.resolve(one.value)
+      else queued.reject(unread(one?.message ?? 'the writer gave no answer'))
+    }
+  }
+
+  #fail(calls: readonly PendingWrite[], error: WebhookError): void {
+    for (const { release, reject } of calls) {
+      release?.()
+      reject(error)
     }
   }
 }
@@ -161,7 +171,7 @@ function unread(message: string): WebhookError {
 }
 
 function unwritten(message: string, code: WebhookErrorCode = 'STORE_FAILED'): WebhookError {
-  // It may have been read alone.
+  // A batch of reads finds damage too.
   if (code === 'STORE_DAMAGED') return new WebhookError(code, message)
   return new WebhookError(code, `the inbox was not written: ${message}`)
 }

@@ -206,7 +206,7 @@ class Campaign {
     for (let left = this.#options.cuts; left > 0; left--) {
       await sleep(200 + Math.random() * 800)
       // Receivers commit with the statement that keeps.
-      for (const proxy of this.#proxies) proxy.loseAnswerTo(left % 2 ? 'commit\0' : 'keep_1')
+      for (const proxy of this.#proxies) proxy.loseAnswerTo(left % 2 ? 'commit\0' : 'alone_keep')
     }
   }
 

@@ -8,15 +8,15 @@ const around = (statement: string) =>
 
 /** Each step is a statement of the store, and when. */
 export const steps = {
-  receiver: [...around('keep_1'), 'after pg_notify', 'during beat_1'],
+  receiver: [...around('keep'), 'after pg_notify', 'during beat'],
   worker: [
-    ...around('claim_1'),
+    ...around('claim'),
     'after effects',
-    ...around('checkpoint_1'),
+    ...around('checkpoint'),
     ...around('commit'),
-    ...around('settle_1'),
-    'during renew_1',
-    'during lapsed_1',
+    ...around('settle'),
+    'during renew',
+    'during lapsed',
   ],
 } as const
 
@@ -45,7 +45,8 @@ export class Death {
 
 /** The driver, with a death at each of its statements. */
 export function dying<Tx>(driver: PostgresDriver<Tx>, death: Death): PostgresDriver<Tx> {
-  const named = (text: string) => /\b(?:alone_)?(\w+_1|pg_notify)\b\(/.exec(text)?.[1] ?? 'other'
+  const named = (text: string) =>
+    /(?:\.alone_|\.(?=checkpoint|lapsed)|\b(?=pg_notify))(\w+)\(/.exec(text)?.[1] ?? 'other'
   return {
     ...driver,
     query: (text, values, signal) =>

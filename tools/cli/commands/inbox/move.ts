@@ -6,7 +6,7 @@ import { Argument } from 'commander'
 import {
   type CopyTally,
   type InboxStore,
-  type MoveReport,
+  type MoveProgress,
   moveInbox,
 } from '../../../../src/inbox/index.ts'
 import { needConsent } from '../../consent.ts'
@@ -15,11 +15,9 @@ import { storeError } from '../../inbox/find-inbox.ts'
 import {
   fromVariable,
   isPostgresUrl,
-  mayHoldInbox,
   postgresStoreAt,
   shownUrl,
 } from '../../inbox/postgres-inbox.ts'
-import { printable } from '../../output.ts'
 import { act, declare, type Session } from '../../session.ts'
 
 interface CommandOptions {
@@ -31,8 +29,6 @@ interface CommandOptions {
 interface Endpoint {
   readonly where: string
   readonly store: InboxStore
-  /** Tables of the application in its file. */
-  readonly foreign?: readonly string[]
 }
 
 const place = 'a SQLite file, an address postgres://…, or env:NAME of a variable that holds one'
@@ -41,7 +37,7 @@ export const inboxMove = (session: Session) =>
   declare('move', {
     summary: 'move an inbox between a SQLite file and Postgres',
     details: [
-      'Copies every entry with its state, attempts, checkpoints, keys and payload (encrypted ones as they are), compares the counts, and only then switches over: afterwards the old inbox refuses to open, and stays as a backup. Stop the application first. The target must be empty.',
+      'Copies every entry with its state, attempts, checkpoints, keys and payload (encrypted ones as they are), compares the counts, and only then switches over: afterwards the old inbox refuses to open, and stays as a backup. Stop the application first. The target must be empty. Tables of your own are left behind.',
       'A move that is interrupted goes on when the same command runs again; until it is complete neither inbox opens. Asks for confirmation (--yes).',
       'An address with a password is never an argument: pass env:NAME, or set PGPASSWORD.',
     ],
@@ -59,22 +55,30 @@ export const inboxMove = (session: Session) =>
 
 async function run(session: Session, options: CommandOptions, args: readonly string[]) {
   const { out, signal } = session
-  const { dryRun = false } = options
-  const [from, to] = [await source(session, args[0]), await target(session, args[1], dryRun)]
-  if (!dryRun) {
+  const from = await endpoint(session, args[0])
+  const to = await endpoint(session, args[1], true)
+  if (!options.dryRun) {
     await needConsent(session, options, `this moves the inbox ${from.where} to ${to.where}`)
   }
   session.ending.waits = true
+  const line = { type: 'moved', source: from.where, target: to.where } as const
   try {
-    const report = await moveInbox(from.store, to.store, {
-      dryRun,
-      signal,
-      onProgress: (at) => {
-        out.progress(`${at.table}: ${at.rows} of ${at.of} copied`)
-        out.record({ type: 'progress', ...at })
-      },
-    })
-    print(session, { from, to, report })
+    if (options.dryRun) {
+      const counts = await counted(from.store)
+      out.record({ ...line, state: 'planned', isResumed: false, from: counts, to: {} })
+      for (const text of table(counts)) out.data(text)
+      out.say(`nothing was moved: ${from.where} would go to ${to.where}`)
+      return exitCodes.ok
+    }
+    const onProgress = (at: MoveProgress) => {
+      out.progress(`${at.table}: ${at.rows} of ${at.of} copied`)
+      out.record({ type: 'progress', ...at })
+    }
+    const report = await moveInbox(from.store, to.store, { signal, onProgress })
+    out.record({ ...line, state: 'moved', ...report })
+    for (const text of table(report.from, report.to)) out.data(text)
+    out.say(`moved ${from.where} to ${to.where}; every count is the same`)
+    out.say('next: start the application with the new store; the old inbox does not open any more')
     return exitCodes.ok
   } catch (error) {
     if (!signal.aborted) throw storeError(session, error)
@@ -83,84 +87,33 @@ async function run(session: Session, options: CommandOptions, args: readonly str
   }
 }
 
-async function source(session: Session, given = ''): Promise<Endpoint> {
-  const name = fromVariable(session, given)
-  if (isPostgresUrl(name)) {
-    return { where: shownUrl(name), store: await postgresStoreAt(name, { cwd: session.cwd }) }
-  }
-  const file = resolve(session.cwd, name)
-  if (existsSync(file)) {
-    return { where: name, store: await sqlite(file), foreign: foreignTables(file) }
-  }
-  throw new CliError('INBOX_MISSING', `there is no inbox ${name}: check the path`)
-}
-
-async function target(session: Session, given = '', dryRun: boolean): Promise<Endpoint> {
+async function endpoint(session: Session, given = '', isTarget = false): Promise<Endpoint> {
   const { cwd } = session
   const name = fromVariable(session, given)
-  // A dry run creates nothing: what is not there yet is as empty as this.
-  const empty = ':memory:'
   if (isPostgresUrl(name)) {
-    const isNew = dryRun && !(await mayHoldInbox(name, cwd))
-    const at = () => postgresStoreAt(name, { cwd, migrate: !dryRun })
-    return { where: shownUrl(name), store: isNew ? await sqlite(empty) : await at() }
+    const store = await postgresStoreAt(name, { cwd, migrate: isTarget })
+    return { where: shownUrl(name), store }
   }
   const file = resolve(cwd, name)
-  const isNew = dryRun && !existsSync(file)
-  return { where: name, store: await sqlite(isNew ? empty : file) }
-}
-
-/** Those that `context.tx` writes lie beside the inbox, and do not belong to it. */
-function foreignTables(file: string): readonly string[] {
-  const { DatabaseSync } = process.getBuiltinModule('node:sqlite')
-  try {
-    const db = new DatabaseSync(file, { readOnly: true })
-    try {
-      const tables = db.prepare("select name from sqlite_schema where type = 'table' order by name")
-      const names = tables.all().map(({ name }) => String(name))
-      return names.filter((name) => !/^(idv|sqlite)_/.test(name))
-    } finally {
-      db.close()
-    }
-  } catch {
-    // What is wrong with the file is said by the inbox itself.
-    return []
+  if (!isTarget && !existsSync(file)) {
+    throw new CliError('INBOX_MISSING', `there is no inbox ${name}: check the path`)
   }
-}
-
-async function sqlite(file: string): Promise<InboxStore> {
   const { sqliteStore } = await import('../../../../src/inbox/stores/sqlite/sqlite.ts')
-  return sqliteStore(file)
+  return { where: name, store: sqliteStore(file) }
 }
 
-interface Moved {
-  readonly from: Endpoint
-  readonly to: Endpoint
-  readonly report: MoveReport
-}
-
-function print({ out }: Session, { from, to, report }: Moved): void {
-  const { state, isResumed } = report
-  const { foreign = [] } = from
-  const places = { source: from.where, target: to.where }
-  const counts = { from: report.from, to: report.to ?? {} }
-  out.record({ type: 'moved', ...places, state, isResumed, ...counts, left: foreign })
-  for (const line of table(report.from, report.to)) out.data(line)
-  if (state === 'planned') out.say(`nothing was moved: ${from.where} would go to ${to.where}`)
-  else if (state === 'before') out.say(`${from.where} was moved to ${to.where} before`)
-  else {
-    out.say(`moved ${from.where} to ${to.where}; every count is the same`)
-    out.say('next: start the application with the new store; the old inbox does not open any more')
-  }
-  if (foreign.length > 0) {
-    const names = foreign.map(printable).join(', ')
-    out.say(`not moved: your own tables ${names} in ${from.where}: copy them`)
+async function counted(store: InboxStore): Promise<CopyTally> {
+  await store.open(() => {})
+  try {
+    return (await store.copy?.tally()) ?? {}
+  } finally {
+    await store.close()
   }
 }
 
-function table(from: CopyTally, to: CopyTally | undefined): readonly string[] {
+function table(from: CopyTally, to?: CopyTally): readonly string[] {
   const line = (name: string, count: unknown, other: unknown) =>
-    `${printable(name).padEnd(12)}${String(count).padStart(12)}${to ? String(other).padStart(12) : ''}`
+    `${name.padEnd(12)}${String(count).padStart(12)}${to ? String(other).padStart(12) : ''}`
   return [
     line('', 'from', 'to'),
     ...Object.entries(from).map(([name, count]) => line(name, count, to?.[name] ?? 0)),

@@ -2,28 +2,24 @@
 /** @jsxImportSource preact */
 import { useEffect } from 'preact/hooks'
 import { ActivityPage } from '../activity-page.tsx'
-import { config } from '../config.ts'
-import { connect } from '../live.ts'
+import { config } from '../call.ts'
+import { connect } from '../load.ts'
 import { href } from '../route.ts'
 import { Badge } from '../ui/badge.tsx'
-import { type PlaceGroup, Shell } from '../ui/shell.tsx'
+import { place, Shell } from '../ui/shell.tsx'
 import { EntriesPage } from './entries.tsx'
 import { OverviewPage } from './overview.tsx'
 
-const groups: readonly PlaceGroup[] = [
-  {
-    places: [
-      { path: 'overview', title: 'Overview', letter: 'o', page: () => <OverviewPage /> },
-      { path: 'entries', title: 'Entries', letter: 'e', page: () => <EntriesPage /> },
-      { path: 'activity', title: 'Activity', letter: 'a', page: () => <Activity /> },
-    ],
-  },
+const places = [
+  place('Overview', 'o', OverviewPage),
+  place('Entries', 'e', EntriesPage),
+  place('Activity', 'a', Activity),
 ]
 
 export function InboxConsole() {
   useEffect(() => connect(`${config.base}/api/events`), [])
   const foot = config.readOnly && <Badge tone="calm">read-only</Badge>
-  return <Shell groups={groups} about={location.host} foot={foot} />
+  return <Shell groups={[{ places }]} about={location.host} foot={foot} />
 }
 
 function Activity() {

@@ -1,18 +1,15 @@
 // The entries of the inbox, newest first, with a search as you type and one entry beside the list.
 /** @jsxImportSource preact */
 import { useEffect, useState } from 'preact/hooks'
-import { query } from '../call.ts'
-import { config } from '../config.ts'
-import { resync } from '../live.ts'
-import { useLoad } from '../load.ts'
+import { config, query } from '../call.ts'
+import { resync, useLoad } from '../load.ts'
 import { filter, go, href, route } from '../route.ts'
 import { Time } from '../time.tsx'
 import { Status } from '../ui/badge.tsx'
-import { confirm } from '../ui/confirm.tsx'
-import { Empty, Failed } from '../ui/empty.tsx'
+import { confirmed } from '../ui/confirm.tsx'
+import { Empty, Failed } from '../ui/detail.tsx'
 import { Rows } from '../ui/rows.tsx'
 import { Choice, Search } from '../ui/search.tsx'
-import { attempt } from '../ui/toast.tsx'
 import { EntryDetail } from './entry.tsx'
 import { ask, type Entry, type EntryPage, entityOf, states } from './records.ts'
 
@@ -143,12 +140,11 @@ function Nothing({ filtered }: { readonly filtered: boolean }) {
 }
 
 function RedriveAll() {
-  const redrive = async () => {
+  const redrive = () => {
     const title = 'Redrive all matching dead letters?'
     const text =
       'Each runs the handlers that have not succeeded yet, in order of arrival for each entity. Handlers that succeeded do not run again.'
-    if (!(await confirm({ title, text, yes: 'Redrive' }))) return
-    await attempt(async () => {
+    return confirmed({ title, text, yes: 'Redrive' }, async () => {
       const body = Object.fromEntries(route.peek().query)
       const { entries } = await ask<{ readonly entries: number }>('/redrive', {
         method: 'POST',

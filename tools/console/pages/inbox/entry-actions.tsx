@@ -1,7 +1,6 @@
 // Actions on an entry: each says what will happen before it does.
 /** @jsxImportSource preact */
-import { confirm } from '../ui/confirm.tsx'
-import { attempt } from '../ui/toast.tsx'
+import { confirmed } from '../ui/confirm.tsx'
 import { ask, type Entry, entityOf } from './records.ts'
 
 interface EntryAction {
@@ -45,10 +44,9 @@ export function EntryActions({
   readonly entry: Entry
   readonly onDone: () => void
 }) {
-  const act = async ({ name, title, words, danger }: EntryAction) => {
-    const asked = { title: `${title} this entry?`, text: words, yes: title }
-    if (!(await confirm({ ...asked, ...(danger && { danger }) }))) return
-    await attempt(async () => {
+  const act = ({ name, title, words, danger = false }: EntryAction) => {
+    const question = { title: `${title} this entry?`, text: words, yes: title, danger }
+    return confirmed(question, async () => {
       await ask(`/entries/${encodeURIComponent(entry.id)}/${name}`, { method: 'POST' })
       onDone()
       return `${title}: done`
@@ -75,15 +73,14 @@ export function EntryActions({
 
 function Forget({ entry, onDone }: { readonly entry: Entry; readonly onDone: () => void }) {
   const entity = entityOf(entry) ?? ''
-  const forget = async () => {
+  const forget = () => {
     const title = `Forget ${entity}?`
     const { tenant = null } = entry
     // The tenant of one that no key opens is unknown.
     const of = entry.unreadable ? {} : { tenant }
     const whose = tenant === null ? '' : ` of the tenant ${tenant}`
     const text = `Erases the payload of every event about this entity${whose} and, for a client, of its verifications. Entries that still wait are skipped. This cannot be undone.`
-    if (!(await confirm({ title, text, yes: 'Forget', danger: true }))) return
-    await attempt(async () => {
+    return confirmed({ title, text, yes: 'Forget', danger: true }, async () => {
       const { entries } = await ask<{ readonly entries: number }>('/forget', {
         method: 'POST',
         body: { entity, ...of },

@@ -1,19 +1,16 @@
 // One entry: its state and why, its handlers, and its payload once it is revealed.
 /** @jsxImportSource preact */
 import { useEffect, useState } from 'preact/hooks'
-import { config } from '../config.ts'
+import { config } from '../call.ts'
 import { type TestCase, toCurl, toTest } from '../export.ts'
-import { laidOut } from '../laid-out.ts'
-import { listen } from '../live.ts'
-import { useLoad } from '../load.ts'
+import { listen, useLoad } from '../load.ts'
 import { href } from '../route.ts'
+import { laidOut } from '../text.ts'
 import { duration, Time } from '../time.tsx'
 import { Badge, Status } from '../ui/badge.tsx'
-import { Body, Headers } from '../ui/bytes.tsx'
-import { Copy } from '../ui/copy.tsx'
-import { Detail, DetailHead, Fact, Facts } from '../ui/detail.tsx'
-import { ScrollText } from '../ui/scroll-text.tsx'
-import { attempt } from '../ui/toast.tsx'
+import { Body, Headers, ScrollText } from '../ui/bytes.tsx'
+import { Detail, DetailHead, Facts } from '../ui/detail.tsx'
+import { attempt, Copy } from '../ui/toast.tsx'
 import { EntryActions } from './entry-actions.tsx'
 import { ask, type Entry, entityOf } from './records.ts'
 
@@ -183,56 +180,36 @@ function Behind({ of: { id, dueAt } }: { readonly of: Pick<Entry, 'id' | 'dueAt'
 
 function EntryFacts({ entry: one }: { readonly entry: Entry }) {
   const entity = entityOf(one)
+  const isRenamed = one.receivedName !== undefined && one.receivedName !== one.name
+  const again =
+    one.generation > 0 ? ` since it was handed back (${one.generation} times so far)` : ''
   const took = one.settledAt && Date.parse(one.settledAt) - Date.parse(one.receivedAt)
   return (
     <section>
       <h3>Facts</h3>
-      <Facts>
-        <Fact name="Entry">
-          <code>{one.id}</code>
-        </Fact>
-        {one.eventId && (
-          <Fact name="Event">
-            <code>{one.eventId}</code>
-          </Fact>
-        )}
-        {one.receivedName && one.receivedName !== one.name && (
-          <Fact name="Arrived as">
-            <code>{one.receivedName}</code>
-          </Fact>
-        )}
-        {entity && (
-          <Fact name="Entity">
-            <a href={href(['entries'], { entity })}>{entity}</a>
-          </Fact>
-        )}
-        {one.tenant && <Fact name="Tenant">{one.tenant}</Fact>}
-        <Fact name="Source">{one.source}</Fact>
-        <Fact name="Received">
-          <Time at={one.receivedAt} />
-        </Fact>
-        {one.dueAt && (
-          <Fact name="Due">
-            <Time at={one.dueAt} />
-          </Fact>
-        )}
-        {one.settledAt && (
-          <Fact name="Settled">
-            <Time at={one.settledAt} />
-            {typeof took === 'number' && <span class="muted"> after {duration(took)}</span>}
-          </Fact>
-        )}
-        <Fact name="Attempts">
-          {one.attempts}
-          {one.generation > 0 && ` since it was handed back (${one.generation} times so far)`}
-        </Fact>
-        <Fact name="Size">{one.bytes} bytes</Fact>
-        {one.conflictOf && (
-          <Fact name="Conflicts with">
+      <Facts
+        of={{
+          Entry: <code>{one.id}</code>,
+          Event: one.eventId && <code>{one.eventId}</code>,
+          'Arrived as': isRenamed && <code>{one.receivedName}</code>,
+          Entity: entity && <a href={href(['entries'], { entity })}>{entity}</a>,
+          Tenant: one.tenant,
+          Source: one.source,
+          Received: <Time at={one.receivedAt} />,
+          Due: one.dueAt && <Time at={one.dueAt} />,
+          Settled: one.settledAt && (
+            <>
+              <Time at={one.settledAt} />
+              {typeof took === 'number' && <span class="muted"> after {duration(took)}</span>}
+            </>
+          ),
+          Attempts: `${one.attempts}${again}`,
+          Size: `${one.bytes} bytes`,
+          'Conflicts with': one.conflictOf && (
             <a href={href(['entries', one.conflictOf])}>{one.conflictOf}</a>
-          </Fact>
-        )}
-      </Facts>
+          ),
+        }}
+      />
     </section>
   )
 }

@@ -2,15 +2,14 @@
 // still arrive.
 /** @jsxImportSource preact */
 import { useEffect, useState } from 'preact/hooks'
-import { listen } from '../live.ts'
-import { useLoad } from '../load.ts'
+import type { InboxStats } from '../../../../src/inbox/admin.ts'
+import { listen, useLoad } from '../load.ts'
 import { filter, href, route } from '../route.ts'
 import { duration, setServerClock, Time } from '../time.tsx'
 import { Chart } from '../ui/chart.tsx'
-import { Fact, Facts } from '../ui/detail.tsx'
-import { Empty, Failed } from '../ui/empty.tsx'
+import { Empty, Facts, Failed } from '../ui/detail.tsx'
 import { Page } from '../ui/shell.tsx'
-import { ask, type Overview, type Stats, states } from './records.ts'
+import { ask, type Overview, states } from './records.ts'
 
 const spans = { '1h': 'the last hour', '24h': 'the last day', '7d': 'the last week' } as const
 
@@ -22,8 +21,8 @@ export function OverviewPage() {
     on: ['changed'],
   })
   // Lag and age grow also while nothing happens.
-  const [stats, setStats] = useState<Stats | undefined>(undefined)
-  useEffect(() => listen<Stats>('stats', setStats), [])
+  const [stats, setStats] = useState<InboxStats | undefined>(undefined)
+  useEffect(() => listen<InboxStats>('stats', setStats), [])
   useEffect(() => {
     if (data) setServerClock(data.now, false)
   }, [data])
@@ -74,7 +73,7 @@ const words: Readonly<Record<string, string>> = {
 const inWords = (state: string, count: number) =>
   state === 'dead' && count === 1 ? 'dead letter' : (words[state] ?? state)
 
-function Figures({ stats }: { readonly stats: Stats }) {
+function Figures({ stats }: { readonly stats: InboxStats }) {
   return (
     <div class="figures">
       {states.map((state) => (
@@ -193,13 +192,14 @@ function Store({ of: { capabilities } }: { readonly of: Overview }) {
   return (
     <section class="card">
       <h2>Store</h2>
-      <Facts>
-        {Object.entries(capabilities).map(([name, value]) => (
-          <Fact key={name} name={facts[name] ?? name}>
-            {typeof value === 'boolean' ? (value ? 'yes' : 'no') : `${value}`}
-          </Fact>
-        ))}
-      </Facts>
+      <Facts
+        of={Object.fromEntries(
+          Object.entries(capabilities).map(([name, value]) => [
+            facts[name] ?? name,
+            typeof value === 'boolean' ? (value ? 'yes' : 'no') : `${value}`,
+          ]),
+        )}
+      />
     </section>
   )
 }

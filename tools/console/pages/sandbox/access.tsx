@@ -5,11 +5,10 @@ import { call } from '../call.ts'
 import { useLoad } from '../load.ts'
 import { Time } from '../time.tsx'
 import { Badge } from '../ui/badge.tsx'
-import { confirm } from '../ui/confirm.tsx'
-import { Copy } from '../ui/copy.tsx'
-import { Failed } from '../ui/empty.tsx'
+import { confirmed } from '../ui/confirm.tsx'
+import { Failed } from '../ui/detail.tsx'
 import { Page } from '../ui/shell.tsx'
-import { attempt } from '../ui/toast.tsx'
+import { attempt, Copy } from '../ui/toast.tsx'
 import { control, type Organization } from './resources.ts'
 
 interface ApiKey {
@@ -135,10 +134,10 @@ function generate(organizationId: string, onDone: CardProps['onDone']) {
 
 function Key({ of, onDone }: { readonly of: ApiKey; readonly onDone: CardProps['onDone'] }) {
   const { id, key, active, createdAt } = of
-  const revoke = async () => {
+  const revoke = () => {
     const text = 'Every request with this key is answered 401 from now on.'
-    if (!(await confirm({ title: 'Revoke this key?', text, yes: 'Revoke', danger: true }))) return
-    await attempt(async () => {
+    const question = { title: 'Revoke this key?', text, yes: 'Revoke', danger: true }
+    return confirmed(question, async () => {
       await call(`${control}/api-keys/${id}`, { method: 'DELETE' })
       onDone()
       return 'Revoked'

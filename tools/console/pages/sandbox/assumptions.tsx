@@ -2,9 +2,9 @@
 /** @jsxImportSource preact */
 import { call } from '../call.ts'
 import { useLoad } from '../load.ts'
-import { Failed } from '../ui/empty.tsx'
+import { Facts, Failed, Table } from '../ui/detail.tsx'
 import { Page } from '../ui/shell.tsx'
-import { control } from './resources.ts'
+import { api, control } from './resources.ts'
 
 interface Assumptions {
   readonly data: readonly {
@@ -25,40 +25,31 @@ export function AssumptionsPage() {
     <Page title="Assumptions">
       {problem && <Failed problem={problem} />}
       <p class="muted">
-        Where the service’s documentation leaves something open, the sandbox does this.
+        Where the service’s documentation leaves something open, the sandbox does this. OpenAPI:{' '}
+        <a href={`${api}/openapi.json`}>the service</a>,{' '}
+        <a href={`${control}/openapi.json`}>the control plane</a>.
       </p>
       {data && (
         <>
           <div class="columns">
             <Pairs
               title="Subject names that trigger a result"
-              pairs={data.magicNames.map(({ name, effect }) => [name, effect])}
+              pairs={Object.fromEntries(data.magicNames.map(({ name, effect }) => [name, effect]))}
             />
             <Pairs
               title="API keys that trigger a result"
-              pairs={data.magicKeys.map(({ key, effect }) => [key, effect])}
+              pairs={Object.fromEntries(data.magicKeys.map(({ key, effect }) => [key, effect]))}
             />
           </div>
-          <div class="card table">
-            <table>
-              <thead>
-                <tr>
-                  <th scope="col">Section</th>
-                  <th scope="col">Topic</th>
-                  <th scope="col">Here</th>
-                </tr>
-              </thead>
-              <tbody>
-                {data.data.map(({ section, topic, decision }) => (
-                  <tr key={`${section} ${topic}`}>
-                    <td>{section}</td>
-                    <td>{topic}</td>
-                    <td class="break">{decision}</td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </div>
+          <Table heads={['Section', 'Topic', 'Here']}>
+            {data.data.map(({ section, topic, decision }) => (
+              <tr key={`${section} ${topic}`}>
+                <td>{section}</td>
+                <td>{topic}</td>
+                <td class="break">{decision}</td>
+              </tr>
+            ))}
+          </Table>
         </>
       )}
     </Page>
@@ -67,23 +58,14 @@ export function AssumptionsPage() {
 
 interface PairsProps {
   readonly title: string
-  readonly pairs: readonly (readonly [string, string])[]
+  readonly pairs: Readonly<Record<string, string>>
 }
 
 function Pairs({ title, pairs }: PairsProps) {
   return (
     <section class="card">
       <h2>{title}</h2>
-      <dl class="facts">
-        {pairs.map(([name, effect]) => (
-          <>
-            <dt>
-              <code>{name}</code>
-            </dt>
-            <dd>{effect}</dd>
-          </>
-        ))}
-      </dl>
+      <Facts of={pairs} />
     </section>
   )
 }

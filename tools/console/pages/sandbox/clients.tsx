@@ -1,26 +1,54 @@
 // The clients of an organization, and the detail of one with its changes.
 /** @jsxImportSource preact */
 import { useState } from 'preact/hooks'
+import { memberTypes } from '../../../../src/protocol/values.ts'
 import { call, type FieldProblem, Problem } from '../call.ts'
 import { useLoad } from '../load.ts'
 import { href } from '../route.ts'
-import { bodySchema, endpointsOf } from '../schema.ts'
 import { Time } from '../time.tsx'
 import { Status } from '../ui/badge.tsx'
-import { confirm } from '../ui/confirm.tsx'
-import { Detail, DetailHead, Fact, Facts } from '../ui/detail.tsx'
-import { SchemaFields, toBody, type Values, words } from '../ui/form.tsx'
+import { confirmed } from '../ui/confirm.tsx'
+import { Detail, DetailHead, Facts } from '../ui/detail.tsx'
+import { type FormField, FormFields, toBody, type Values, words } from '../ui/form.tsx'
 import { isRevealed, Masked, RevealButton } from '../ui/masked.tsx'
-import { attempt } from '../ui/toast.tsx'
-import { listed, RecordsPage } from './records.tsx'
-import { type Client, control, type DeliverySummary, documentAt } from './resources.ts'
+import { type FilterField, listed, RecordsPage } from './records.tsx'
+import { type Client, control, type DeliverySummary } from './resources.ts'
 import { History } from './verification.tsx'
+
+const identity = [
+  'nameFirst',
+  'nameLast',
+  'businessName',
+  'email',
+  'phone',
+  'externalId',
+  'addressLine1',
+  'addressLine2',
+  'city',
+  'region',
+  'postalCode',
+  'country',
+] as const
+
+const filters: readonly FilterField[] = [
+  { name: 'memberType', choices: memberTypes },
+  { name: 'active', choices: ['true', 'false'] },
+  { name: 'sort', choices: ['name', 'created_at', 'request_count'] },
+]
+
+const fields: readonly FormField[] = [
+  ...identity.map((name) => ({ name })),
+  { name: 'memberType', kind: 'choice', choices: memberTypes, hint: 'individual by default' },
+  { name: 'metadata', kind: 'json', hint: 'JSON' },
+]
 
 export function ClientsPage() {
   return (
     <RecordsPage<Client>
       title="Clients"
       what="client"
+      filters={filters}
+      fields={fields}
       row={(one) => <Row of={one} />}
       detail={ClientDetail}
       none="A client is a record of your customer. Verifications can be linked to it."
@@ -99,11 +127,10 @@ function Whole({ shown, onClose }: { readonly shown: Shown; readonly onClose: ()
 }
 
 function Delete({ id }: { readonly id: string }) {
-  const remove = async () => {
+  const remove = () => {
     const text = 'It remains readable with active: false, and client.deleted is sent.'
-    if (!(await confirm({ title: 'Delete this client?', text, yes: 'Delete', danger: true })))
-      return
-    await attempt(async () => {
+    const question = { title: 'Delete this client?', text, yes: 'Delete', danger: true }
+    return confirmed(question, async () => {
       await call(`${control}/clients/${id}`, { method: 'DELETE' })
       return 'Deleted'
     })
@@ -115,65 +142,34 @@ function Delete({ id }: { readonly id: string }) {
   )
 }
 
-const identity = [
-  'nameFirst',
-  'nameLast',
-  'businessName',
-  'email',
-  'phone',
-  'externalId',
-  'addressLine1',
-  'addressLine2',
-  'city',
-  'region',
-  'postalCode',
-  'country',
-] as const
-
 function ClientFacts({ client }: { readonly client: Client }) {
   const { id, memberType, requestCount, createdAt, updatedAt, metadata } = client
+  const masked = (text: string | null) => <Masked of={id}>{text}</Masked>
   return (
     <section>
       <h3>Facts</h3>
-      <Facts>
-        <Fact name="Id">
-          <code>{id}</code>
-        </Fact>
-        <Fact name="Member type">{memberType}</Fact>
-        {identity.map((name) => (
-          <Fact key={name} name={words(name)}>
-            <Masked of={id}>{client[name]}</Masked>
-          </Fact>
-        ))}
-        <Fact name="Metadata">
-          <Masked of={id}>{metadata && JSON.stringify(metadata)}</Masked>
-        </Fact>
-        <Fact name="Verifications">
-          <a href={href(['verifications'], { clientId: id })}>{requestCount}</a>
-        </Fact>
-        <Fact name="Created">
-          <Time at={createdAt} />
-        </Fact>
-        <Fact name="Updated">
-          <Time at={updatedAt} />
-        </Fact>
-      </Facts>
+      <Facts
+        of={{
+          Id: <code>{id}</code>,
+          'Member type': memberType,
+          ...Object.fromEntries(identity.map((name) => [words(name), masked(client[name])])),
+          Metadata: masked(metadata && JSON.stringify(metadata)),
+          Verifications: <a href={href(['verifications'], { clientId: id })}>{requestCount}</a>,
+          Created: <Time at={createdAt} />,
+          Updated: <Time at={updatedAt} />,
+        }}
+      />
     </section>
   )
 }
 
 function Edit({ client, onDone }: { readonly client: Client; readonly onDone: () => void }) {
-  const { data: document } = useLoad({ key: 'control', ask: () => documentAt(control) })
-  const [values, setValues] = useState<Values>({ ...client })
-  const [errors, setErrors] = useState<readonly FieldProblem[]>([])
-  const found = document && endpointsOf(document).find((one) => one.operationId === 'updateClient')
-  const schema = found && document && bodySchema(found, document)
-  if (!schema || !document) return null
-  const known = Object.fromEntries(
-    Object.keys(schema.properties ?? {}).map((name) => [name, values[name] ?? undefined]),
+  const [values, setValues] = useState<Values>(
+    Object.fromEntries(Object.entries(client).filter(([, value]) => value !== null)),
   )
+  const [errors, setErrors] = useState<readonly FieldProblem[]>([])
   const save = async () => {
-    const { body, errors: own } = toBody(schema, document, known)
+    const { body, errors: own } = toBody(fields, values)
     setErrors(own)
     if (own.length > 0) return
     try {
@@ -186,7 +182,7 @@ function Edit({ client, onDone }: { readonly client: Client; readonly onDone: ()
   }
   return (
     <div class="stack">
-      <SchemaFields {...{ schema, document, errors }} values={known} onChange={setValues} />
+      <FormFields {...{ fields, values, errors }} onChange={setValues} />
       <div class="actions">
         <button type="button" class="main" onClick={save}>
           Save

@@ -5,7 +5,7 @@ import { call } from '../call.ts'
 import { useLoad } from '../load.ts'
 import { serverNow, setServerClock } from '../time.tsx'
 import { Badge } from '../ui/badge.tsx'
-import { confirm } from '../ui/confirm.tsx'
+import { confirmed } from '../ui/confirm.tsx'
 import { Page } from '../ui/shell.tsx'
 import { attempt } from '../ui/toast.tsx'
 import { control } from './resources.ts'
@@ -97,12 +97,11 @@ export function ClockPage() {
 }
 
 function Reset() {
-  const reset = async () => {
+  const reset = () => {
     const text =
       'Deletes every verification, client, delivery and e-mail, and restores subscriptions, keys, clock and faults to their initial state.'
     const title = 'Reset the whole sandbox?'
-    if (!(await confirm({ title, text, yes: 'Reset everything', danger: true }))) return
-    await attempt(async () => {
+    return confirmed({ title, text, yes: 'Reset everything', danger: true }, async () => {
       await call(`${control}/reset`, { method: 'POST' })
       return 'The sandbox was reset'
     })

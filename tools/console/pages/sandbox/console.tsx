@@ -2,14 +2,11 @@
 /** @jsxImportSource preact */
 import { useEffect } from 'preact/hooks'
 import { ActivityPage } from '../activity-page.tsx'
-import { call } from '../call.ts'
-import { config } from '../config.ts'
-import { connect } from '../live.ts'
-import { useLoad } from '../load.ts'
+import { call, config } from '../call.ts'
+import { connect, useLoad } from '../load.ts'
 import { serverNow, setServerClock } from '../time.tsx'
-import { type PlaceGroup, Shell } from '../ui/shell.tsx'
+import { type PlaceGroup, place, Shell } from '../ui/shell.tsx'
 import { AccessPage } from './access.tsx'
-import { ApiPage } from './api-page.tsx'
 import { AssumptionsPage } from './assumptions.tsx'
 import { ClientsPage } from './clients.tsx'
 import { ClockPage } from './clock.tsx'
@@ -18,49 +15,28 @@ import { FaultsPage } from './faults.tsx'
 import { OutboxPage } from './outbox.tsx'
 import { control } from './resources.ts'
 import { SubscriptionsPage } from './subscriptions.tsx'
-import { VerificationsPage } from './verifications.tsx'
+import { VerificationsPage } from './verification.tsx'
 
 const groups: readonly PlaceGroup[] = [
   {
     places: [
-      {
-        path: 'verifications',
-        title: 'Verifications',
-        letter: 'v',
-        page: () => <VerificationsPage />,
-      },
-      { path: 'clients', title: 'Clients', letter: 'c', page: () => <ClientsPage /> },
-      { path: 'deliveries', title: 'Deliveries', letter: 'd', page: () => <DeliveriesPage /> },
-      {
-        path: 'subscriptions',
-        title: 'Subscriptions',
-        letter: 's',
-        page: () => <SubscriptionsPage />,
-      },
-      { path: 'outbox', title: 'Outbox', letter: 'o', page: () => <OutboxPage /> },
+      place('Verifications', 'v', VerificationsPage),
+      place('Clients', 'c', ClientsPage),
+      place('Deliveries', 'd', DeliveriesPage),
+      place('Subscriptions', 's', SubscriptionsPage),
+      place('Outbox', 'o', OutboxPage),
     ],
   },
   {
     title: 'Conditions',
     places: [
-      { path: 'clock', title: 'Clock', letter: 't', page: () => <ClockPage /> },
-      { path: 'faults', title: 'Faults', letter: 'f', page: () => <FaultsPage /> },
-      { path: 'access', title: 'Access', letter: 'k', page: () => <AccessPage /> },
-      { path: 'reveals', title: 'Reveals', letter: 'r', page: () => <Reveals /> },
+      place('Clock', 't', ClockPage),
+      place('Faults', 'f', FaultsPage),
+      place('Access', 'k', AccessPage),
+      place('Reveals', 'r', Reveals),
     ],
   },
-  {
-    title: 'Reference',
-    places: [
-      { path: 'api', title: 'API', letter: 'a', page: () => <ApiPage /> },
-      {
-        path: 'assumptions',
-        title: 'Assumptions',
-        letter: 'u',
-        page: () => <AssumptionsPage />,
-      },
-    ],
-  },
+  { title: 'Reference', places: [place('Assumptions', 'u', AssumptionsPage)] },
 ]
 
 function Reveals() {

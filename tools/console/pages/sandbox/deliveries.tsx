@@ -1,33 +1,21 @@
 // Everything that was sent, live: the list, and one delivery with its attempts beside it.
 /** @jsxImportSource preact */
 import { useEffect } from 'preact/hooks'
+import { eventNames } from '../../../../src/protocol/names.ts'
 import { call } from '../call.ts'
-import { useLoad } from '../load.ts'
+import { useList } from '../load.ts'
 import { go, href, route } from '../route.ts'
 import { Time } from '../time.tsx'
 import { HttpStatus, Status } from '../ui/badge.tsx'
-import { confirm } from '../ui/confirm.tsx'
-import { Empty, Failed } from '../ui/empty.tsx'
+import { confirmed } from '../ui/confirm.tsx'
+import { Empty, Failed } from '../ui/detail.tsx'
 import { Rows } from '../ui/rows.tsx'
 import { Choice, Search } from '../ui/search.tsx'
-import { attempt } from '../ui/toast.tsx'
 import { DeliveryDetail } from './delivery.tsx'
 import { askOlder, begin, isLoaded, listProblem, select, total } from './delivery-list.ts'
 import { control, type DeliverySummary, type Subscription } from './resources.ts'
 
 const statuses = ['pending', 'delivered', 'failed', 'dropped', 'held']
-const events = [
-  'verification.created',
-  'verification.submitted',
-  'verification.approved',
-  'verification.rejected',
-  'verification.canceled',
-  'verification.expired',
-  'client.created',
-  'client.updated',
-  'client.deleted',
-]
-
 export function DeliveriesPage() {
   useEffect(begin, [])
   const { path, query } = route.value
@@ -35,13 +23,8 @@ export function DeliveriesPage() {
   const filters = Object.fromEntries(query)
   const items = select(filters)
   const back = () => go(href(['deliveries'], query))
-  const { data } = useLoad({
-    key: 'subscriptions',
-    ask: (signal) =>
-      call<{ readonly data: readonly Subscription[] }>(`${control}/subscriptions`, { signal }),
-    on: ['subscription', 'state'],
-  })
-  const subscriptions = data?.data ?? []
+  const { data } = useList<Subscription>(`${control}/subscriptions`, ['subscription', 'state'])
+  const subscriptions = data ?? []
   const hosts = new Map(subscriptions.map((one) => [one.id, one.url.replace(/^https?:\/\//, '')]))
   return (
     <>
@@ -57,7 +40,7 @@ export function DeliveriesPage() {
           <search class="filters" aria-label="Filters">
             <Search />
             <Choice name="status" choices={statuses} />
-            <Choice name="event" choices={events} />
+            <Choice name="event" choices={eventNames} />
             {subscriptions.length > 1 && (
               <Choice
                 name="subscriptionId"
@@ -142,11 +125,10 @@ function Nothing({ filtered, alone }: { readonly filtered: boolean; readonly alo
 function ResendFailed() {
   const failed = select({ status: 'failed' }).length
   if (failed === 0) return null
-  const resend = async () => {
+  const resend = () => {
     const title = `Send ${failed} failed deliveries again?`
     const text = 'Each is signed with the current secret and sent again immediately.'
-    if (!(await confirm({ title, text, yes: 'Send again' }))) return
-    await attempt(async () => {
+    return confirmed({ title, text, yes: 'Send again' }, async () => {
       const { resent } = await call<{ readonly resent: number }>(`${control}/resend`, {
         method: 'POST',
         body: { status: 'failed' },

@@ -1,8 +1,9 @@
 // The deliveries that the page knows, newest first: pages that were asked for, and what arrives
 // live. A page that was asked for never overwrites what was heard since.
 import { batch, computed, signal } from '@preact/signals'
+import { defined } from '../../../../src/foundation/defined.ts'
 import { call, Problem, query } from '../call.ts'
-import { listen, resync } from '../live.ts'
+import { listen, resync } from '../load.ts'
 import { type Attempt, control, type DeliverySummary, type Page } from './resources.ts'
 
 const pageSize = 1000
@@ -21,6 +22,7 @@ let whole = false
 /** The stream sends whole rows; a list needs their summaries. */
 type Heard = Omit<DeliverySummary, 'attempts'> & {
   readonly removed?: boolean
+  readonly body?: string
   readonly attempts: readonly (Attempt & { readonly status?: number })[]
 }
 
@@ -41,19 +43,12 @@ function hear({ id, ...row }: Heard): void {
     order.push(id)
     if (total.peek() !== undefined) total.value = (total.peek() ?? 0) + 1
   }
-  const attempts = row.attempts.map(({ at, response, status, error, fault }) => ({
-    at,
-    ...((response?.status ?? status) !== undefined && { status: response?.status ?? status }),
-    ...(error !== undefined && { error }),
-    ...(fault !== undefined && { fault }),
-  })) as DeliverySummary['attempts']
-  const { subscriptionId, eventId, event, canonicalEvent, resourceId, createdAt } = row
-  const { status, nextAttemptAt, fault } = row
-  byId.set(id, {
-    ...{ id, subscriptionId, eventId, event, canonicalEvent, resourceId, createdAt },
-    ...{ status, nextAttemptAt, attempts },
-    ...(fault !== undefined && { fault }),
-  })
+  const attempts = row.attempts.map(({ at, response, status, error, fault }) =>
+    defined({ at, status: response?.status ?? status, error, fault }),
+  )
+  // The page keeps no bodies.
+  const { body: _, ...summary } = row
+  byId.set(id, { ...summary, id, attempts })
   if (order.length > most) for (const old of order.splice(0, order.length - most)) byId.delete(old)
   version.value++
 }

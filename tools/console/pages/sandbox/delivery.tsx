@@ -8,10 +8,9 @@ import { href } from '../route.ts'
 import { Time } from '../time.tsx'
 import { Badge, HttpStatus, Status } from '../ui/badge.tsx'
 import { Body, Headers, SideBySide, Took } from '../ui/bytes.tsx'
-import { Copy } from '../ui/copy.tsx'
-import { Detail, DetailHead, Fact, Facts } from '../ui/detail.tsx'
+import { Detail, DetailHead, Facts } from '../ui/detail.tsx'
 import { isRevealed, RevealButton, recordReveal } from '../ui/masked.tsx'
-import { attempt as tried } from '../ui/toast.tsx'
+import { Copy, attempt as tried } from '../ui/toast.tsx'
 import { type Attempt, control, type Delivery } from './resources.ts'
 
 /** The proof that an attempt gives to a receiver with the right secret. */
@@ -112,13 +111,20 @@ function sent(delivery: Delivery) {
   return { method, url, headers: Object.entries(headers), body }
 }
 
-function Copies({
-  delivery,
-  proof,
-}: {
+function FaultBadge({ of }: { readonly of: string }) {
+  return (
+    <Badge tone="warn" sign="!">
+      {of}
+    </Badge>
+  )
+}
+
+interface CopiesProps {
   readonly delivery: Delivery
-  readonly proof?: Proof | undefined
-}) {
+  readonly proof: Proof | undefined
+}
+
+function Copies({ delivery, proof }: CopiesProps) {
   const { id, event, attempts } = delivery
   if (attempts.length === 0) return null
   // Who copies it has the exact bytes: that is a reveal as well.
@@ -151,37 +157,21 @@ function DeliveryFacts({ delivery: one }: { readonly delivery: Delivery }) {
   return (
     <section>
       <h3>Facts</h3>
-      <Facts>
-        <Fact name="Delivery">
-          <code>{one.id}</code>
-        </Fact>
-        <Fact name="Event">
-          <code>{one.eventId}</code>
-        </Fact>
-        {one.event !== one.canonicalEvent && (
-          <Fact name="Name">
-            <code>{one.event}</code>, sent for <code>{one.canonicalEvent}</code>
-          </Fact>
-        )}
-        <Fact name="About">
-          <a href={href([page, one.resourceId])}>{one.resourceId}</a>
-        </Fact>
-        <Fact name="Created">
-          <Time at={one.createdAt} />
-        </Fact>
-        {one.nextAttemptAt && (
-          <Fact name="Next attempt">
-            <Time at={one.nextAttemptAt} />
-          </Fact>
-        )}
-        {one.fault && (
-          <Fact name="Fault">
-            <Badge tone="warn" sign="!">
-              {one.fault}
-            </Badge>
-          </Fact>
-        )}
-      </Facts>
+      <Facts
+        of={{
+          Delivery: <code>{one.id}</code>,
+          Event: <code>{one.eventId}</code>,
+          Name: one.event !== one.canonicalEvent && (
+            <>
+              <code>{one.event}</code>, sent for <code>{one.canonicalEvent}</code>
+            </>
+          ),
+          About: <a href={href([page, one.resourceId])}>{one.resourceId}</a>,
+          Created: <Time at={one.createdAt} />,
+          'Next attempt': one.nextAttemptAt && <Time at={one.nextAttemptAt} />,
+          Fault: one.fault && <FaultBadge of={one.fault} />,
+        }}
+      />
     </section>
   )
 }
@@ -203,11 +193,7 @@ function AttemptView({ attempt, number, open, proof, delivery }: AttemptProps) {
         <strong>Attempt {number}</strong>
         <HttpStatus status={response?.status} />
         <Took ms={attempt.durationMs} />
-        {fault && (
-          <Badge tone="warn" sign="!">
-            {fault}
-          </Badge>
-        )}
+        {fault && <FaultBadge of={fault} />}
         <span class="muted">
           <Time at={attempt.at} />
         </span>

@@ -1,14 +1,14 @@
 // Switches for every fault of deliveries and of the API, counted or not.
 /** @jsxImportSource preact */
 import { useState } from 'preact/hooks'
+import type { FaultKind } from '../../../sandbox/schemas/faults.ts'
 import { call } from '../call.ts'
 import { useLoad } from '../load.ts'
-import { type ApiDocument, bodySchema, endpointsOf, followed } from '../schema.ts'
 import { Badge } from '../ui/badge.tsx'
-import { Empty, Failed } from '../ui/empty.tsx'
+import { Empty, Failed, Table } from '../ui/detail.tsx'
 import { Page } from '../ui/shell.tsx'
 import { attempt } from '../ui/toast.tsx'
-import { control, documentAt } from './resources.ts'
+import { control } from './resources.ts'
 
 interface Fault {
   readonly kind: string
@@ -21,7 +21,6 @@ interface Fault {
 const path = `${control}/faults`
 
 export function FaultsPage() {
-  const { data: document } = useLoad({ key: 'control', ask: () => documentAt(control) })
   const { data, problem, reload } = useLoad({
     key: 'faults',
     ask: (signal) => call<{ readonly faults: readonly Fault[] }>(path, { signal }),
@@ -38,7 +37,7 @@ export function FaultsPage() {
   return (
     <Page title="Faults">
       {problem && <Failed problem={problem} />}
-      {document && <NewFault kinds={kindsOf(document)} onAdd={(one) => set([...faults, one])} />}
+      <NewFault onAdd={(one) => set([...faults, one])} />
       {data && faults.length === 0 ? (
         <Empty title="Nothing goes wrong">
           <p>
@@ -47,43 +46,29 @@ export function FaultsPage() {
           </p>
         </Empty>
       ) : (
-        <div class="card table">
-          <table>
-            <thead>
-              <tr>
-                <th scope="col">Fault</th>
-                <th scope="col">Strikes</th>
-                <th scope="col">So far</th>
-                <th scope="col">
-                  <span class="hidden">Switch off</span>
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {faults.map((one, at) => (
-                // biome-ignore lint/suspicious/noArrayIndexKey: the order is their identity
-                <tr key={at}>
-                  <td>
-                    <Badge tone="warn" sign="!">
-                      {one.kind}
-                    </Badge>{' '}
-                    {one.event && <code>{one.event}</code>}
-                  </td>
-                  <td>{howOften(one)}</td>
-                  <td>{one.struck ?? 0}</td>
-                  <td>
-                    <button
-                      type="button"
-                      onClick={() => set(faults.filter((_, other) => other !== at))}
-                    >
-                      Switch off
-                    </button>
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <Table heads={['Fault', 'Strikes', 'So far', 'Action']}>
+          {faults.map((one, at) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: the order is their identity
+            <tr key={at}>
+              <td>
+                <Badge tone="warn" sign="!">
+                  {one.kind}
+                </Badge>{' '}
+                {one.event && <code>{one.event}</code>}
+              </td>
+              <td>{howOften(one)}</td>
+              <td>{one.struck ?? 0}</td>
+              <td>
+                <button
+                  type="button"
+                  onClick={() => set(faults.filter((_, other) => other !== at))}
+                >
+                  Switch off
+                </button>
+              </td>
+            </tr>
+          ))}
+        </Table>
       )}
     </Page>
   )
@@ -94,24 +79,33 @@ function howOften({ times, probability }: Fault): string {
   return probability === undefined ? count : `${count}, with probability ${probability}`
 }
 
-/** Every kind that the control plane takes, from its own document. */
-function kindsOf(document: ApiDocument): string[] {
-  const found = endpointsOf(document).find(({ operationId }) => operationId === 'setFaults')
-  const list = found && bodySchema(found, document)?.properties?.faults
-  const item = followed(list, document).items
-  const several = item as { readonly oneOf?: readonly object[]; readonly anyOf?: readonly object[] }
-  return (several?.oneOf ?? several?.anyOf ?? []).flatMap((one) => {
-    const { properties } = followed(one, document)
-    return properties?.kind?.enum ?? []
-  })
+const kinds: Readonly<Record<FaultKind, true>> = {
+  duplicate: true,
+  reorder: true,
+  delay: true,
+  drop: true,
+  oversized: true,
+  'legacy-name': true,
+  'unknown-event': true,
+  'stale-replay': true,
+  storm: true,
+  overlap: true,
+  tampered: true,
+  unsigned: true,
+  malformed: true,
+  'wrong-secret': true,
+  truncated: true,
+  reserialized: true,
+  'slow-drip': true,
+  'connection-reset': true,
+  'error-429': true,
+  'error-500': true,
+  timeout: true,
+  'malformed-json': true,
+  slow: true,
 }
 
-interface NewFaultProps {
-  readonly kinds: readonly string[]
-  readonly onAdd: (fault: Fault) => void
-}
-
-function NewFault({ kinds, onAdd }: NewFaultProps) {
+function NewFault({ onAdd }: { readonly onAdd: (fault: Fault) => void }) {
   const [kind, setKind] = useState('duplicate')
   const [times, setTimes] = useState('1')
   const add = () => onAdd({ kind, ...(times && { times: Number(times) }) })
@@ -128,7 +122,7 @@ function NewFault({ kinds, onAdd }: NewFaultProps) {
         <label>
           <span class="hidden">Fault</span>
           <select value={kind} onChange={({ currentTarget }) => setKind(currentTarget.value)}>
-            {kinds.map((one) => (
+            {Object.keys(kinds).map((one) => (
               <option key={one} value={one}>
                 {one}
               </option>

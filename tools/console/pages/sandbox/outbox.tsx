@@ -1,26 +1,21 @@
 // The mail that the service would have sent: invitations with their link, and shared results.
 /** @jsxImportSource preact */
-import { masked } from '../../mask.ts'
-import { call } from '../call.ts'
-import { useLoad } from '../load.ts'
+import { dotted } from '../../../../src/redaction/redact.ts'
+import { useList } from '../load.ts'
 import { href } from '../route.ts'
 import { Time } from '../time.tsx'
 import { Badge } from '../ui/badge.tsx'
-import { Copy } from '../ui/copy.tsx'
-import { Empty, Failed } from '../ui/empty.tsx'
+import { Empty, Failed } from '../ui/detail.tsx'
 import { isRevealed, Masked, RevealButton } from '../ui/masked.tsx'
 import { Page } from '../ui/shell.tsx'
+import { Copy } from '../ui/toast.tsx'
 import { control, type Mail } from './resources.ts'
 
 const of = 'outbox'
 
 export function OutboxPage() {
-  const { data, problem } = useLoad({
-    key: 'outbox',
-    ask: (signal) => call<{ readonly data: readonly Mail[] }>(`${control}/outbox`, { signal }),
-    on: ['mail', 'state'],
-  })
-  const mails = (data?.data ?? []).toReversed()
+  const { data, problem } = useList<Mail>(`${control}/outbox`, ['mail', 'state'])
+  const mails = (data ?? []).toReversed()
   return (
     <Page title="Outbox" actions={<RevealButton of={of}>Reveal recipients</RevealButton>}>
       {problem && <Failed problem={problem} />}
@@ -77,7 +72,9 @@ function MailCard({ mail }: { readonly mail: Mail }) {
           <Copy text={() => link}>Copy link</Copy>
         </div>
       )}
-      {shared && <pre>{JSON.stringify(isRevealed(of) ? shared : masked(shared), null, 2)}</pre>}
+      {shared && (
+        <pre>{JSON.stringify(isRevealed(of) ? shared : dotted(shared, 'resource'), null, 2)}</pre>
+      )}
     </article>
   )
 }

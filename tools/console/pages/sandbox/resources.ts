@@ -1,32 +1,16 @@
 // The sandbox's records as its console reads them.
-import { signal } from '@preact/signals'
+import type {
+  AssembledVerification,
+  Client,
+  Pagination,
+  Verification,
+} from '../../../../src/protocol/resources.ts'
 import { call } from '../call.ts'
-import type { ApiDocument } from '../schema.ts'
 
-export interface Verification {
-  readonly id: string
-  readonly orgId: string
-  readonly type: string
-  readonly status: string
-  readonly requirements: readonly string[]
-  readonly currentStep: string | null
-  readonly subjectName: string | null
-  readonly subjectEmail: string | null
-  readonly subjectPhone: string | null
-  readonly requestorCompany: string | null
-  readonly clientId: string | null
-  readonly matterId: string | null
-  readonly expiresAt: string
-  readonly submittedAt: string | null
-  readonly createdAt: string
-  readonly updatedAt: string
-}
+export type { Client, Pagination, Verification }
 
-export interface Assembled extends Verification {
-  readonly score: number | null
-  readonly documents: readonly unknown[]
+export type Assembled = Omit<AssembledVerification, 'steps'> & {
   readonly steps: readonly TrailEntry[]
-  readonly [field: string]: unknown
 }
 
 export interface TrailEntry {
@@ -36,36 +20,6 @@ export interface TrailEntry {
   readonly step: string | null
   readonly status: string
   readonly reason?: string
-}
-
-export interface Client {
-  readonly id: string
-  readonly nameFirst: string | null
-  readonly nameLast: string | null
-  readonly businessName: string | null
-  readonly email: string | null
-  readonly phone: string | null
-  readonly externalId: string | null
-  readonly addressLine1: string | null
-  readonly addressLine2: string | null
-  readonly city: string | null
-  readonly region: string | null
-  readonly postalCode: string | null
-  readonly country: string | null
-  readonly metadata: Readonly<Record<string, unknown>> | null
-  readonly memberType: string
-  readonly active: boolean
-  readonly requestCount: number
-  readonly createdAt: string
-  readonly updatedAt: string
-}
-
-export interface Pagination {
-  readonly page: number
-  readonly total: number
-  readonly totalPages: number
-  readonly hasNext: boolean
-  readonly hasPrev: boolean
 }
 
 export interface Page<Item> {
@@ -175,15 +129,4 @@ export function read<Answer>(path: string, organizationId: string, signal?: Abor
     headers: { 'x-console-organization': organizationId },
     ...(signal && { signal }),
   })
-}
-
-const documents = signal<Readonly<Record<string, Promise<ApiDocument>>>>({})
-
-/** An OpenAPI document of the sandbox; asked for once. */
-export function documentAt(path: string): Promise<ApiDocument> {
-  const known = documents.peek()[path]
-  if (known) return known
-  const asked = call<ApiDocument>(`${path}/openapi.json`)
-  documents.value = { ...documents.peek(), [path]: asked }
-  return asked
 }

@@ -2,25 +2,21 @@
 /** @jsxImportSource preact */
 import { useState } from 'preact/hooks'
 import { call, type FieldProblem, Problem } from '../call.ts'
-import { useLoad } from '../load.ts'
+import { useList } from '../load.ts'
 import { Time } from '../time.tsx'
 import { Status } from '../ui/badge.tsx'
-import { confirm } from '../ui/confirm.tsx'
-import { Copy } from '../ui/copy.tsx'
-import { Empty, Failed } from '../ui/empty.tsx'
+import { confirmed } from '../ui/confirm.tsx'
+import { Empty, Failed } from '../ui/detail.tsx'
+import { type FormField, FormFields, type Values } from '../ui/form.tsx'
 import { Page } from '../ui/shell.tsx'
-import { attempt } from '../ui/toast.tsx'
+import { attempt, Copy } from '../ui/toast.tsx'
 import { control, type Subscription } from './resources.ts'
 
 const path = `${control}/subscriptions`
 
 export function SubscriptionsPage() {
-  const { data, problem, reload } = useLoad({
-    key: 'subscriptions',
-    ask: (signal) => call<{ readonly data: readonly Subscription[] }>(path, { signal }),
-    on: ['subscription', 'state'],
-  })
-  const list = data?.data ?? []
+  const { data, problem, reload } = useList<Subscription>(path, ['subscription', 'state'])
+  const list = data ?? []
   return (
     <Page title="Subscriptions">
       {problem && <Failed problem={problem} />}
@@ -40,26 +36,31 @@ export function SubscriptionsPage() {
   )
 }
 
+const fields: readonly FormField[] = [
+  { name: 'url', label: 'Address of your receiver', hint: 'http://localhost:3000/webhooks' },
+  { name: 'events', hint: '*, verification.* or names, separated by commas' },
+]
+const empty: Values = { url: '', events: '*' }
+
 function NewSubscription({ onDone }: { readonly onDone: () => void }) {
-  const [url, setUrl] = useState('')
-  const [events, setEvents] = useState('*')
+  const [values, setValues] = useState(empty)
   const [errors, setErrors] = useState<readonly FieldProblem[]>([])
   const add = async () => {
     setErrors([])
     try {
-      const filters = events.split(/[\s,]+/).filter(Boolean)
-      await call(path, { method: 'POST', body: { url, events: filters } })
-      setUrl('')
+      const { url, events } = values
+      const filters = String(events ?? '').split(/[\s,]+/)
+      await call(path, { method: 'POST', body: { url, events: filters.filter(Boolean) } })
+      setValues(empty)
       onDone()
     } catch (error) {
       if (!(error instanceof Problem)) throw error
       setErrors(error.errors.length > 0 ? error.errors : [{ field: 'url', message: error.message }])
     }
   }
-  const wrong = (field: string) => errors.filter((one) => one.field.startsWith(field))
   return (
     <form
-      class="card form"
+      class="card stack"
       noValidate
       aria-label="New subscription"
       onSubmit={(event) => {
@@ -67,39 +68,7 @@ function NewSubscription({ onDone }: { readonly onDone: () => void }) {
         add()
       }}
     >
-      <div class="field">
-        <label for="new-url">Address of your receiver</label>
-        <input
-          id="new-url"
-          type="url"
-          placeholder="http://localhost:3000/webhooks"
-          value={url}
-          aria-invalid={wrong('url').length > 0}
-          onInput={({ currentTarget }) => setUrl(currentTarget.value)}
-        />
-        {wrong('url').map(({ message }) => (
-          <p key={message} class="wrong">
-            {message}
-          </p>
-        ))}
-      </div>
-      <div class="field">
-        <label for="new-events">Events</label>
-        <input
-          id="new-events"
-          value={events}
-          aria-invalid={wrong('events').length > 0}
-          onInput={({ currentTarget }) => setEvents(currentTarget.value)}
-        />
-        {wrong('events').map(({ message }) => (
-          <p key={message} class="wrong">
-            {message}
-          </p>
-        ))}
-        <small>
-          <code>*</code>, <code>verification.*</code> or names, separated by commas
-        </small>
-      </div>
+      <FormFields {...{ fields, values, errors }} onChange={setValues} />
       <div class="actions wide">
         <button type="submit" class="main">
           Add subscription
@@ -150,23 +119,20 @@ async function revealed(id: string): Promise<string> {
   return secret
 }
 
-async function rotate({ id }: Subscription, onDone: () => void): Promise<void> {
+function rotate({ id }: Subscription, onDone: () => void): Promise<void> {
   const text =
     'A new secret signs every delivery from now on. The old one also signs for a day, so that nothing is refused while you update the receiver.'
-  if (!(await confirm({ title: 'Rotate its secret?', text, yes: 'Rotate' }))) return
-  await attempt(async () => {
+  return confirmed({ title: 'Rotate its secret?', text, yes: 'Rotate' }, async () => {
     await call(`${path}/${id}/rotate`, { method: 'POST', body: {} })
     onDone()
     return 'The secret is new'
   })
 }
 
-async function remove({ id, url }: Subscription, onDone: () => void): Promise<void> {
+function remove({ id, url }: Subscription, onDone: () => void): Promise<void> {
   const text = `Nothing more is sent to ${url}; pending deliveries are dropped.`
-  if (!(await confirm({ title: 'Remove this subscription?', text, yes: 'Remove', danger: true }))) {
-    return
-  }
-  await attempt(async () => {
+  const question = { title: 'Remove this subscription?', text, yes: 'Remove', danger: true }
+  return confirmed(question, async () => {
     await call(`${path}/${id}`, { method: 'DELETE' })
     onDone()
     return 'Removed'

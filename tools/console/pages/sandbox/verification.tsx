@@ -1,24 +1,91 @@
-// One verification: what it is, what may be done with it now, how it came there, what was told of it.
+// The verifications of an organization, and the detail of one: its facts, its actions, its trail.
 /** @jsxImportSource preact */
-import { dots, masked } from '../../mask.ts'
+
+import {
+  requirementNames,
+  verificationStatuses,
+  verificationTypes,
+} from '../../../../src/protocol/values.ts'
+import { dots, dotted } from '../../../../src/redaction/redact.ts'
 import { call } from '../call.ts'
 import { useLoad } from '../load.ts'
 import { href } from '../route.ts'
 import { Time } from '../time.tsx'
 import { HttpStatus, Status } from '../ui/badge.tsx'
-import { confirm } from '../ui/confirm.tsx'
-import { Copy } from '../ui/copy.tsx'
-import { Detail, DetailHead, Fact, Facts } from '../ui/detail.tsx'
-import { words } from '../ui/form.tsx'
+import { confirmed } from '../ui/confirm.tsx'
+import { Detail, DetailHead, Facts } from '../ui/detail.tsx'
+import { type FormField, words } from '../ui/form.tsx'
 import { isRevealed, Masked, RevealButton } from '../ui/masked.tsx'
-import { attempt } from '../ui/toast.tsx'
+import { attempt, Copy } from '../ui/toast.tsx'
+import { type FilterField, listed, RecordsPage } from './records.tsx'
 import {
   type Assembled,
   control,
   type DeliverySummary,
   type Mail,
   type TrailEntry,
+  type Verification,
 } from './resources.ts'
+
+const filters: readonly FilterField[] = [
+  { name: 'type', choices: verificationTypes },
+  { name: 'status', choices: verificationStatuses },
+  { name: 'sort', choices: ['created_at', 'updated_at', 'status'] },
+  ...['clientId', 'matterId', 'dateFrom', 'dateTo'].map((name) => ({ name, isRare: true })),
+]
+
+const fields: readonly FormField[] = [
+  { name: 'type', kind: 'choice', choices: verificationTypes, required: true },
+  { name: 'requirements', kind: 'choices', choices: requirementNames, required: true },
+  { name: 'clientId', hint: 'a UUID' },
+  { name: 'matterId', hint: 'a UUID' },
+  { name: 'subjectName' },
+  { name: 'subjectEmail' },
+  { name: 'subjectPhone' },
+  { name: 'expiresDays', kind: 'number', hint: '1 to 90, 7 by default' },
+  { name: 'config', kind: 'json', hint: 'JSON' },
+  { name: 'thirdParties', kind: 'json', hint: 'JSON: [{ "name", "email", "org" }]' },
+]
+
+export function VerificationsPage() {
+  return (
+    <RecordsPage<Verification>
+      title="Verifications"
+      what="verification"
+      filters={filters}
+      fields={fields}
+      first={{ type: 'idv', requirements: ['document'] }}
+      hint="A subject named “Auto Approve”, “Auto Reject” or “Auto Review” is decided automatically."
+      row={(one) => <Row of={one} />}
+      detail={VerificationDetail}
+      none="Create one here or through the API. Its subject gets a link, its events go to every subscription, and this list updates by itself."
+      more={
+        <a class="button" href={href(['subscriptions'])}>
+          Add a subscription
+        </a>
+      }
+    />
+  )
+}
+
+function Row({ of }: { readonly of: Verification }) {
+  return (
+    <>
+      <span>
+        <Status of={of.status} />
+      </span>
+      <span>
+        <Masked of={listed}>{of.subjectName ?? of.subjectEmail}</Masked>{' '}
+        <span class="muted mono">{of.id.slice(0, 8)}</span>
+      </span>
+      <span class="muted more">{of.type}</span>
+      <span class="muted more">{of.requirements.join(', ')}</span>
+      <span class="muted end">
+        <Time at={of.createdAt} />
+      </span>
+    </>
+  )
+}
 
 interface StepData {
   readonly completedAt: string
@@ -40,7 +107,7 @@ interface DetailProps {
   readonly onClose: () => void
 }
 
-export function VerificationDetail({ id, onClose }: DetailProps) {
+function VerificationDetail({ id, onClose }: DetailProps) {
   const { data, problem } = useLoad({
     key: `verification ${id}`,
     ask: (signal) => call<Shown>(`/_console/verifications/${encodeURIComponent(id)}`, { signal }),
@@ -68,41 +135,27 @@ function Whole({ shown, onClose }: { readonly shown: Shown; readonly onClose: ()
         <Actions shown={shown} />
         <section>
           <h3>Facts</h3>
-          <Facts>
-            <Fact name="Id">
-              <code>{one.id}</code>
-            </Fact>
-            <Fact name="Type">{one.type}</Fact>
-            <Fact name="Score">{one.score === null ? 'none yet' : `${one.score} of 100`}</Fact>
-            <Fact name="Subject">
-              <Masked of={one.id}>{one.subjectName}</Masked>
-            </Fact>
-            <Fact name="E-mail">
-              <Masked of={one.id}>{one.subjectEmail}</Masked>
-            </Fact>
-            <Fact name="Phone">
-              <Masked of={one.id}>{one.subjectPhone}</Masked>
-            </Fact>
-            {one.clientId && (
-              <Fact name="Client">
-                <a href={href(['clients', one.clientId])}>{one.clientId}</a>
-              </Fact>
-            )}
-            <Fact name="Created">
-              <Time at={one.createdAt} />
-            </Fact>
-            <Fact name="Expires">
-              <Time at={one.expiresAt} />
-            </Fact>
-            <Fact name="Subject’s page">
-              <span class="actions">
-                <a href={link} target="_blank" rel="noreferrer">
-                  Open
-                </a>
-                <Copy text={() => new URL(link, location.href).href}>Copy link</Copy>
-              </span>
-            </Fact>
-          </Facts>
+          <Facts
+            of={{
+              Id: <code>{one.id}</code>,
+              Type: one.type,
+              Score: one.score === null ? 'none yet' : `${one.score} of 100`,
+              Subject: <Masked of={one.id}>{one.subjectName}</Masked>,
+              'E-mail': <Masked of={one.id}>{one.subjectEmail}</Masked>,
+              Phone: <Masked of={one.id}>{one.subjectPhone}</Masked>,
+              Client: one.clientId && <a href={href(['clients', one.clientId])}>{one.clientId}</a>,
+              Created: <Time at={one.createdAt} />,
+              Expires: <Time at={one.expiresAt} />,
+              'Subject’s page': (
+                <span class="actions">
+                  <a href={link} target="_blank" rel="noreferrer">
+                    Open
+                  </a>
+                  <Copy text={() => new URL(link, location.href).href}>Copy link</Copy>
+                </span>
+              ),
+            }}
+          />
         </section>
         <Steps shown={shown} />
         <Trail of={one.id} entries={one.steps} />
@@ -122,16 +175,14 @@ const warnings: Readonly<Record<string, string>> = {
 function Actions({ shown: { verification, allowed } }: { readonly shown: Shown }) {
   const { id } = verification
   const act = async (action: string) => {
-    const warning = warnings[action]
-    const title = `${words(action)} this verification?`
-    if (warning && !(await confirm({ title, text: warning, yes: words(action), danger: true }))) {
-      return
-    }
-    await attempt(async () => {
+    const work = async () => {
       const path = `${control}/verifications/${id}/actions`
       await call(path, { method: 'POST', body: { actions: [action] } })
       return `Done: ${action}`
-    })
+    }
+    const [title, text] = [`${words(action)} this verification?`, warnings[action]]
+    if (text) await confirmed({ title, text, yes: words(action), danger: true }, work)
+    else await attempt(work)
   }
   if (allowed.length === 0) return <p class="hint">It is final: no further action is possible.</p>
   return (
@@ -177,17 +228,11 @@ function Steps({ shown: { verification, data } }: { readonly shown: Shown }) {
 
 /** The data of a step: the subject's answers, and the sandbox's own values for the rest. */
 function Given({ of, data: { status: _, completedAt: __, ...rest } }: GivenProps) {
-  const shown = isRevealed(of) ? rest : Object(masked(rest))
+  const shown = isRevealed(of) ? rest : Object(dotted(rest, 'resource'))
   const pairs = Object.entries(shown)
   if (pairs.length === 0) return null
   return (
-    <dl class="facts">
-      {pairs.map(([name, value]) => (
-        <Fact key={name} name={words(name)}>
-          {value === dots ? <span class="masked">{dots}</span> : inWords(value)}
-        </Fact>
-      ))}
-    </dl>
+    <Facts of={Object.fromEntries(pairs.map(([name, value]) => [words(name), inWords(value)]))} />
   )
 }
 
@@ -196,7 +241,8 @@ interface GivenProps {
   readonly data: StepData
 }
 
-function inWords(value: unknown): string {
+function inWords(value: unknown) {
+  if (value === dots) return <span class="masked">{dots}</span>
   if (value === null || (Array.isArray(value) && value.length === 0)) return '–'
   if (typeof value === 'boolean') return value ? 'yes' : 'no'
   return typeof value === 'object' ? JSON.stringify(value) : String(value)

@@ -54,17 +54,10 @@ export function Badge({ tone, sign, children }: BadgeProps) {
 
 /** An HTTP status with what it means for the delivery. */
 export function HttpStatus({ status }: { readonly status: number | undefined }) {
-  if (status === undefined) {
-    return (
-      <Badge tone="bad" sign="✕">
-        no answer
-      </Badge>
-    )
-  }
-  const good = status >= 200 && status < 300
+  const isGood = status !== undefined && status >= 200 && status < 300
   return (
-    <Badge tone={good ? 'good' : 'bad'} sign={good ? '✓' : '✕'}>
-      {String(status)}
+    <Badge tone={isGood ? 'good' : 'bad'} sign={isGood ? '✓' : '✕'}>
+      {status === undefined ? 'no answer' : String(status)}
     </Badge>
   )
 }

@@ -1,13 +1,18 @@
 // Exact bytes for people: as text where they are text, laid out where they are JSON, always as text
 // nodes and never as markup. Until a person's data is revealed only its shape is shown.
 /** @jsxImportSource preact */
+import type { ComponentChildren } from 'preact'
 import { isDeeperText } from '../../../../src/foundation/json.ts'
-import { masked } from '../../mask.ts'
-import { fromBase64, textOf } from '../base64.ts'
-import { cut, laidOut, mostShown } from '../laid-out.ts'
+import { dotted } from '../../../../src/redaction/redact.ts'
+import { cut, fromBase64, laidOut, mostShown, textOf } from '../text.ts'
 import { duration } from '../time.tsx'
 import { isRevealed } from './masked.tsx'
-import { ScrollText } from './scroll-text.tsx'
+
+interface ScrollTextProps {
+  readonly label: string
+  readonly testid?: string
+  readonly children: ComponentChildren
+}
 
 interface BodyProps {
   readonly base64: string
@@ -37,7 +42,7 @@ function readable(text: string): string {
 function shapeOf(bytes: Uint8Array, text: string | undefined): string {
   const json = text === undefined ? undefined : parsed(text)
   if (json === undefined) return `${bytes.length} bytes, masked`
-  return laidOut(masked(json))
+  return laidOut(dotted(json, 'resource'))
 }
 
 /** Deeper JSON is shown as it came. */
@@ -120,4 +125,14 @@ function shownBytes(bytes: Uint8Array): string {
   const text = textOf(bytes)
   if (text === undefined) return hex(bytes)
   return text.replaceAll('\r', '␍').replaceAll('\n', '⏎\n').slice(0, mostShown)
+}
+
+/** Text of many lines in a box that scrolls, and that the keyboard reaches. */
+export function ScrollText({ label, testid, children }: ScrollTextProps) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard
+    <section class="tall" tabIndex={0} aria-label={label} data-testid={testid}>
+      <pre>{children}</pre>
+    </section>
+  )
 }

@@ -3,6 +3,7 @@
 import { signal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
+import { attempt, type Work } from './toast.tsx'
 
 interface Question {
   readonly title: string
@@ -15,7 +16,7 @@ interface Question {
 const question = signal<Question | undefined>(undefined)
 
 /** Resolves to what the reader decides. */
-export function confirm(asked: Omit<Question, 'answer'>): Promise<boolean> {
+function confirm(asked: Omit<Question, 'answer'>): Promise<boolean> {
   return new Promise((resolve) => {
     question.value = {
       ...asked,
@@ -25,6 +26,11 @@ export function confirm(asked: Omit<Question, 'answer'>): Promise<boolean> {
       },
     }
   })
+}
+
+/** Runs what a button does once the reader confirms it, and says what became of it. */
+export async function confirmed(asked: Omit<Question, 'answer'>, work: Work): Promise<void> {
+  if (await confirm(asked)) await attempt(work)
 }
 
 export function Confirm() {

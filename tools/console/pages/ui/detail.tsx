@@ -1,8 +1,7 @@
-// The head of a detail, and its facts as pairs.
+// The frame of a detail and its facts, empty states, and failures.
 /** @jsxImportSource preact */
 import type { ComponentChildren } from 'preact'
 import type { Problem } from '../call.ts'
-import { Failed } from './empty.tsx'
 
 interface DetailProps {
   /** Accessible name of the detail. */
@@ -48,20 +47,81 @@ export function DetailHead({ title, onClose, children }: HeadProps) {
   )
 }
 
-export function Facts({ children }: { readonly children: ComponentChildren }) {
-  return <dl class="facts">{children}</dl>
+interface FactsProps {
+  /** Values by name; a fact without a value is left out. */
+  readonly of: Readonly<Record<string, ComponentChildren>>
+  /** Whether the names are keys of the keyboard. */
+  readonly areKeys?: boolean
 }
 
-interface FactProps {
-  readonly name: string
+export function Facts({ of, areKeys }: FactsProps) {
+  const given = Object.entries(of).filter(
+    ([, value]) => value !== false && value !== null && value !== undefined,
+  )
+  return (
+    <dl class="facts">
+      {given.map(([name, value]) => (
+        <>
+          <dt>{areKeys ? <kbd>{name}</kbd> : name}</dt>
+          <dd>{value}</dd>
+        </>
+      ))}
+    </dl>
+  )
+}
+
+interface EmptyProps {
+  readonly title: string
   readonly children: ComponentChildren
 }
 
-export function Fact({ name, children }: FactProps) {
+export function Empty({ title, children }: EmptyProps) {
   return (
-    <>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </>
+    <div class="empty">
+      <h2>{title}</h2>
+      {children}
+    </div>
+  )
+}
+
+export function Failed({ problem }: { readonly problem: Problem }) {
+  return (
+    <div class="notice" data-tone="bad" role="alert">
+      <strong>{problem.code}</strong> {problem.message}
+      {problem.errors.length > 0 && (
+        <ul>
+          {problem.errors.map(({ field, message }) => (
+            <li key={field}>
+              <code>{field}</code> {message}
+            </li>
+          ))}
+        </ul>
+      )}
+    </div>
+  )
+}
+
+interface TableProps {
+  readonly heads: readonly string[]
+  /** Its rows. */
+  readonly children: ComponentChildren
+}
+
+export function Table({ heads, children }: TableProps) {
+  return (
+    <div class="card table">
+      <table>
+        <thead>
+          <tr>
+            {heads.map((head) => (
+              <th scope="col" key={head}>
+                {head}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>{children}</tbody>
+      </table>
+    </div>
   )
 }

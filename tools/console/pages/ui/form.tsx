@@ -1,46 +1,24 @@
-// A form made from a schema: a field for each property, and what the server refused beside it.
+// A form as data: its fields, and what the server rejected beside each.
 /** @jsxImportSource preact */
 import type { FieldProblem } from '../call.ts'
-import { type ApiDocument, followed, type Schema } from '../schema.ts'
 
 export type Values = Readonly<Record<string, unknown>>
 
+export interface FormField {
+  readonly name: string
+  readonly label?: string
+  /** A line of text by default. */
+  readonly kind?: 'choice' | 'choices' | 'json' | 'number'
+  readonly choices?: readonly string[]
+  readonly required?: boolean
+  readonly hint?: string
+}
+
 interface FormProps {
-  readonly schema: Schema
-  readonly document: ApiDocument
+  readonly fields: readonly FormField[]
   readonly values: Values
   readonly errors: readonly FieldProblem[]
   readonly onChange: (values: Values) => void
-}
-
-export function SchemaFields({ schema, document, values, errors, onChange }: FormProps) {
-  const { properties = {}, required = [] } = schema
-  return (
-    <div class="form">
-      {Object.entries(properties).map(([name, one]) => (
-        <Field
-          key={name}
-          name={name}
-          schema={followed(one, document)}
-          document={document}
-          required={required.includes(name) && one.default === undefined}
-          value={values[name]}
-          errors={errors.filter(({ field }) => field === name || field.startsWith(`${name}.`))}
-          onChange={(value) => onChange({ ...values, [name]: value })}
-        />
-      ))}
-    </div>
-  )
-}
-
-interface FieldProps {
-  readonly name: string
-  readonly schema: Schema
-  readonly document: ApiDocument
-  readonly required: boolean
-  readonly value: unknown
-  readonly errors: readonly FieldProblem[]
-  readonly onChange: (value: unknown) => void
 }
 
 /** `subjectEmail` as people write it. */
@@ -52,46 +30,63 @@ export function words(name: string): string {
   return spaced.charAt(0).toUpperCase() + spaced.slice(1)
 }
 
+export function FormFields({ fields, values, errors, onChange }: FormProps) {
+  return (
+    <div class="form">
+      {fields.map((field) => (
+        <Field
+          key={field.name}
+          field={field}
+          value={values[field.name]}
+          errors={errors.filter(({ field: at }) => at.split('.', 1)[0] === field.name)}
+          onChange={(value) => onChange({ ...values, [field.name]: value })}
+        />
+      ))}
+    </div>
+  )
+}
+
+interface FieldProps {
+  readonly field: FormField
+  readonly value: unknown
+  readonly errors: readonly FieldProblem[]
+  readonly onChange: (value: unknown) => void
+}
+
 function Field(props: FieldProps) {
-  const { name, schema, required, errors } = props
-  const wide = schema.type === 'object' || schema.type === 'array'
-  const choices = schema.type === 'array' && followed(schema.items, props.document).enum
+  const { field, errors } = props
+  const { name, kind, required, hint } = field
   const id = `field-${name}`
+  const isGroup = kind === 'choices'
   const label = (
     <>
-      {words(name)}
+      {field.label ?? words(name)}
       {required && <span class="muted"> · required</span>}
     </>
   )
   return (
-    <div class={wide ? 'field wide' : 'field'}>
-      {choices ? (
+    <div class={isGroup || kind === 'json' ? 'field wide' : 'field'}>
+      {isGroup ? (
         <span class="label" id={`${id}-label`}>
           {label}
         </span>
       ) : (
         <label for={id}>{label}</label>
       )}
-      {choices ? <Choices {...props} id={id} choices={choices} /> : <Input {...props} id={id} />}
-      {errors.map(({ field, message }) => (
-        <p key={field} class="wrong" id={`${id}-wrong`}>
-          {field === name ? message : `${field} ${message}`}
+      {isGroup ? <Choices {...props} id={id} /> : <Input {...props} id={id} />}
+      {errors.map(({ field: at, message }) => (
+        <p key={at} class="wrong" id={`${id}-wrong`}>
+          {at === name ? message : `${at} ${message}`}
         </p>
       ))}
-      {errors.length === 0 && !choices && <small>{hint(schema)}</small>}
+      {errors.length === 0 && hint && <small>{hint}</small>}
     </div>
   )
 }
 
 type InputProps = FieldProps & { readonly id: string }
 
-function Choices({
-  id,
-  choices,
-  value,
-  onChange,
-  name,
-}: InputProps & { choices: readonly string[] }) {
+function Choices({ id, field: { name, choices = [] }, value, onChange }: InputProps) {
   const chosen = Array.isArray(value) ? (value as readonly string[]) : []
   return (
     <fieldset class="choices" aria-labelledby={`${id}-label`}>
@@ -113,23 +108,25 @@ function Choices({
   )
 }
 
-function Input({ id, name, schema, value, errors, onChange, required }: InputProps) {
+function Input({ id, field, value, errors, onChange }: InputProps) {
+  const { name, kind, choices = [], required = false } = field
+  const take = ({ currentTarget }: { readonly currentTarget: { readonly value: string } }) =>
+    onChange(currentTarget.value || undefined)
+  const text =
+    value === undefined || typeof value === 'string' ? (value ?? '') : JSON.stringify(value)
   const common = {
     id,
     name,
+    value: text,
     'aria-required': required,
     'aria-invalid': errors.length > 0,
     'aria-describedby': errors.length > 0 ? `${id}-wrong` : undefined,
   }
-  if (schema.enum) {
+  if (kind === 'choice') {
     return (
-      <select
-        {...common}
-        value={text(value)}
-        onChange={({ currentTarget }) => onChange(currentTarget.value || undefined)}
-      >
-        {!(required && value) && <option value="">–</option>}
-        {schema.enum.map((one) => (
+      <select {...common} onChange={take}>
+        {!required && <option value="">–</option>}
+        {choices.map((one) => (
           <option key={one} value={one}>
             {one}
           </option>
@@ -137,99 +134,27 @@ function Input({ id, name, schema, value, errors, onChange, required }: InputPro
       </select>
     )
   }
-  if (schema.type === 'boolean') {
-    return (
-      <input
-        {...common}
-        type="checkbox"
-        checked={value === true}
-        onChange={({ currentTarget }) => onChange(currentTarget.checked)}
-      />
-    )
-  }
-  const take = ({
-    currentTarget,
-  }: {
-    readonly currentTarget: HTMLInputElement | HTMLTextAreaElement
-  }) => onChange(currentTarget.value === '' ? undefined : currentTarget.value)
-  if (schema.type === 'object' || schema.type === 'array') {
-    return (
-      <textarea
-        {...common}
-        spellcheck={false}
-        placeholder={schema.type === 'array' ? '[]' : '{}'}
-        value={text(value)}
-        onInput={take}
-      />
-    )
-  }
-  const numeric = schema.type === 'integer' || schema.type === 'number'
-  return (
-    <input
-      {...common}
-      type="text"
-      inputMode={numeric ? 'numeric' : 'text'}
-      autocomplete="off"
-      placeholder={schema.default === undefined ? '' : String(schema.default)}
-      value={text(value)}
-      onInput={take}
-    />
-  )
+  if (kind === 'json') return <textarea {...common} spellcheck={false} onInput={take} />
+  return <input {...common} type="text" autocomplete="off" onInput={take} />
 }
 
-const text = (value: unknown) =>
-  value === undefined ? '' : typeof value === 'string' ? value : JSON.stringify(value)
-
-/** Describes the rules of a field. */
-export function rules(schema: Schema, document: ApiDocument): string {
-  const one = schema.type === 'array' ? followed(schema.items, document) : schema
-  const kind = schema.enum
-    ? ''
-    : [schema.type]
-        .flat()
-        .filter((type) => type !== 'null')
-        .join(' or ')
-  const choices = one.enum ? `${schema === one ? '' : 'each '}one of ${one.enum.join(', ')}` : ''
-  const standard = schema.default === undefined ? '' : `${schema.default} by default`
-  return [kind, choices, limits(schema), standard].filter(Boolean).join(', ')
-}
-
-function hint(schema: Schema): string {
-  const { type } = schema
-  return [limits(schema), type === 'object' || type === 'array' ? 'JSON' : '']
-    .filter(Boolean)
-    .join(', ')
-}
-
-function limits({ format, maxLength, minimum, maximum }: Schema): string {
-  const said = [
-    format === 'uuid' ? 'a UUID' : '',
-    format === 'email' ? 'an e-mail address' : '',
-    format === 'date-time' ? 'e.g. 2026-01-31T12:00:00Z' : '',
-    maxLength === undefined ? '' : `at most ${maxLength} characters`,
-    minimum !== undefined && maximum !== undefined && maximum < 1e6
-      ? `${minimum} to ${maximum}`
-      : '',
-  ]
-  return said.filter(Boolean).join(', ')
-}
-
-/** The values as the API takes them: numbers and JSON read, what is empty left out. */
-export function toBody(schema: Schema, document: ApiDocument, values: Values) {
+/** The values as the API takes them: numbers and JSON are read, empty values left out. */
+export function toBody(fields: readonly FormField[], values: Values) {
   const body: Record<string, unknown> = {}
   const errors: FieldProblem[] = []
-  for (const [name, value] of Object.entries(values)) {
+  for (const { name, kind } of fields) {
+    const value = values[name] ?? undefined
     if (value === undefined || value === '') continue
-    const { type } = followed(schema.properties?.[name], document)
-    const isText = typeof value === 'string'
-    if (isText && (type === 'integer' || type === 'number')) body[name] = Number(value)
-    else if (isText && (type === 'object' || type === 'array')) {
+    if (typeof value !== 'string') body[name] = value
+    else if (kind === 'number') body[name] = Number(value)
+    else if (kind !== 'json') body[name] = value
+    else {
       try {
         body[name] = JSON.parse(value)
       } catch {
         errors.push({ field: name, message: 'is not JSON' })
       }
-    } else body[name] = value
+    }
   }
   return { body, errors }
 }

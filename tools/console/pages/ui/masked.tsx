@@ -1,9 +1,8 @@
 // A person's data, masked until it is revealed; each reveal is recorded by the server first.
 /** @jsxImportSource preact */
 import { signal } from '@preact/signals'
-import { dots } from '../../mask.ts'
-import { call } from '../call.ts'
-import { config } from '../config.ts'
+import { dots } from '../../../../src/redaction/redact.ts'
+import { call, config } from '../call.ts'
 import { attempt } from './toast.tsx'
 
 /** The values revealed on this page, until the user leaves it. */

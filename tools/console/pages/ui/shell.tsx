@@ -1,20 +1,26 @@
 // The frame of every page: where one is, where one can go, whether it is live, and the help.
 /** @jsxImportSource preact */
-import type { ComponentChildren } from 'preact'
+import type { ComponentChildren, ComponentType } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import { config } from '../config.ts'
+import { config } from '../call.ts'
 import { helpShown, keyWords, onKeys } from '../keys.ts'
-import { liveState } from '../live.ts'
+import { liveState } from '../load.ts'
 import { go, href, route } from '../route.ts'
 import { Confirm, Dialog } from './confirm.tsx'
+import { Facts } from './detail.tsx'
 import { Toasts } from './toast.tsx'
 
-export interface Place {
+interface Place {
   readonly path: string
   readonly title: string
   /** After `g`. */
   readonly letter: string
-  readonly page: () => ComponentChildren
+  readonly page: ComponentType
+}
+
+/** A page at the address that its title gives. */
+export function place(title: string, letter: string, page: ComponentType): Place {
+  return { path: title.toLowerCase(), title, letter, page }
 }
 
 export interface PlaceGroup {
@@ -32,7 +38,7 @@ export function Shell({ groups, about, foot }: ShellProps) {
   const places = groups.flatMap((group) => group.places)
   const [first] = places
   const at = route.value.path[0] ?? first?.path
-  const place = places.find(({ path }) => path === at) ?? first
+  const current = places.find(({ path }) => path === at) ?? first
   useEffect(
     () =>
       onKeys({
@@ -45,8 +51,8 @@ export function Shell({ groups, about, foot }: ShellProps) {
     [places],
   )
   useEffect(() => {
-    document.title = `${place?.title ?? ''} · ${config.title}`
-  }, [place])
+    document.title = `${current?.title ?? ''} · ${config.title}`
+  }, [current])
   const [menu, setMenu] = useState(false)
   // biome-ignore lint/correctness/useExhaustiveDependencies: whoever has gone somewhere is done with it
   useEffect(() => setMenu(false), [route.value])
@@ -69,7 +75,7 @@ export function Shell({ groups, about, foot }: ShellProps) {
         >
           Menu
         </button>
-        <Navigation groups={groups} at={place?.path} />
+        <Navigation groups={groups} at={current?.path} />
         <div class="foot">
           {foot}
           <Live />
@@ -78,7 +84,7 @@ export function Shell({ groups, about, foot }: ShellProps) {
           </button>
         </div>
       </div>
-      <main>{place?.page()}</main>
+      <main>{current && <current.page />}</main>
       {helpShown.value && <Help places={places} />}
       <Confirm />
       <Toasts />
@@ -134,31 +140,19 @@ function Help({ places }: { readonly places: readonly Place[] }) {
   }
   return (
     <Dialog title="Keyboard" onClose={close}>
-      <dl class="facts">
-        {keyWords.map(([key, what]) => (
-          <Key key={key} name={key} what={what} />
-        ))}
-        {places.map(({ letter, title }) => (
-          <Key key={letter} name={`g ${letter}`} what={title} />
-        ))}
-      </dl>
+      <Facts
+        areKeys
+        of={{
+          ...keyWords,
+          ...Object.fromEntries(places.map(({ letter, title }) => [`g ${letter}`, title])),
+        }}
+      />
       <div class="actions">
         <button type="button" class="main" onClick={close}>
           Close
         </button>
       </div>
     </Dialog>
-  )
-}
-
-function Key({ name, what }: { readonly name: string; readonly what: string }) {
-  return (
-    <>
-      <dt>
-        <kbd>{name}</kbd>
-      </dt>
-      <dd>{what}</dd>
-    </>
   )
 }
 

@@ -23,8 +23,11 @@ function say(text: string, tone: Toast['tone'] = 'good'): void {
   )
 }
 
+/** The work of a button; it gives the words for what was done. */
+export type Work = () => Promise<string | undefined>
+
 /** Runs what a button does, and says what became of it. */
-export async function attempt(work: () => Promise<string | undefined>): Promise<boolean> {
+export async function attempt(work: Work): Promise<boolean> {
   try {
     const done = await work()
     if (done) say(done)
@@ -47,5 +50,25 @@ export function Toasts() {
         </p>
       ))}
     </div>
+  )
+}
+
+interface CopyProps {
+  readonly children: string
+  /** The text to copy. */
+  readonly text: () => string | Promise<string>
+}
+
+/** A button that copies the text which is made when it is pressed. */
+export function Copy({ children, text }: CopyProps) {
+  const copy = () =>
+    attempt(async () => {
+      await navigator.clipboard.writeText(await text())
+      return 'Copied'
+    })
+  return (
+    <button type="button" onClick={copy}>
+      {children}
+    </button>
   )
 }

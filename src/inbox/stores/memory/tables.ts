@@ -1,0 +1,207 @@
+// The rows of the memory store by id and by lane, with the keys, relations and marks of lanes.
+import type { StoredEntry } from '../../admin-store.ts'
+import { type EntryReason, isOpen, mostConflicts } from '../../entry.ts'
+import type { Alias, Alignment, HighWaterMark, NewEntry } from '../../work-store.ts'
+
+type Writable<Type> = { -readonly [Key in keyof Type]: Type[Key] }
+
+export interface MemoryRow extends Writable<Omit<StoredEntry, 'handled'>> {
+  readonly seq: number
+  lane: string
+  related?: string
+  readonly handled: Set<string>
+  fence: number
+  until: number
+  /** When it can be claimed, once it is the head of its lane. */
+  ready: number
+  /** A dead entry that holds its lane until it is redriven or dismissed. */
+  holds: boolean
+}
+
+interface MemoryKey {
+  readonly entry: string
+  /** Empty once the payload was erased: then its bytes can no longer be compared. */
+  digest: string
+  readonly name?: string
+  readonly at: number
+}
+
+/** The comparison of a new entry's keys with the known ones. */
+export interface KeyMeeting {
+  readonly kind: 'new' | 'duplicate' | 'alias' | 'conflict'
+  readonly entry: string
+}
+
+export class MemoryTables {
+  readonly byId = new Map<string, MemoryRow>()
+  readonly keys = new Map<string, MemoryKey>()
+  /** The relation of a lane, as any of its entries named it. */
+  readonly relations = new Map<string, { readonly related: string; readonly at: number }>()
+  readonly marks = new Map<string, { readonly mark: HighWaterMark; readonly touched: number }>()
+  readonly #lanes = new Map<string, MemoryRow[]>()
+  #seq = 0
+  /** The tenant that was served last. */
+  #served = ''
+
+  add({ key: _, aliases: __, digest: ___, ...given }: NewEntry, state: MemoryRow['state']) {
+    const fresh = { attempt: 0, fence: 0, until: 0, generation: 0, failures: [], holds: false }
+    const ready = given.storedAt
+    const row = { ...given, ...fresh, ready, seq: ++this.#seq, state, handled: new Set<string>() }
+    this.byId.set(row.id, row)
+    const rows = this.#lanes.get(row.lane)
+    if (rows) rows.push(row)
+    else this.#lanes.set(row.lane, [row])
+    return row
+  }
+
+  delete(row: MemoryRow): void {
+    this.byId.delete(row.id)
+    this.#leave(row)
+  }
+
+  #leave(row: MemoryRow): void {
+    const rest = this.inLane(row.lane).filter((one) => one !== row)
+    if (rest.length > 0) this.#lanes.set(row.lane, rest)
+    else this.#lanes.delete(row.lane)
+  }
+
+  /** Gives a row another lane; its place is that of its arrival. */
+  move(row: MemoryRow, lane: string): void {
+    this.#leave(row)
+    row.lane = lane
+    const rows = [...this.inLane(lane), row].sort((one, two) => one.seq - two.seq)
+    this.#lanes.set(lane, rows)
+  }
+
+  /** The rows of one lane, in the order of their arrival. */
+  inLane(lane: string): readonly MemoryRow[] {
+    return this.#lanes.get(lane) ?? []
+  }
+
+  /** The heads that can be claimed, the longest waiting first; tenants take turns. */
+  due(now: number, limit: number): readonly MemoryRow[] {
+    const due = this.#heads().filter(({ ready }) => ready <= now)
+    const tenants = [...new Set(due.map(({ lane }) => tenantOf(lane)))].sort()
+    const later = tenants.filter((tenant) => tenant > this.#served)
+    const order = [...later, ...tenants.slice(0, tenants.length - later.length)]
+    const waiting = order.map((tenant) => due.filter(({ lane }) => tenantOf(lane) === tenant))
+    const taken: MemoryRow[] = []
+    for (let round = 0; taken.length < Math.min(limit, due.length); round++) {
+      taken.push(...waiting.flatMap((rows) => rows[round] ?? []).slice(0, limit - taken.length))
+    }
+    const last = taken.at(-1)
+    if (last) this.#served = tenantOf(last.lane)
+    return taken
+  }
+
+  /** When the next waiting lane is due. */
+  next(): number | undefined {
+    return this.#heads()[0]?.ready
+  }
+
+  /** Makes the oldest open entry the head of its lane. */
+  advance(lane: string, now: number): void {
+    const head = headOf(this.inLane(lane))
+    if (!head) return
+    const due = head.due ?? head.storedAt
+    // The clock that stored the entry may have been ahead.
+    head.ready = head.state === 'stored' ? Math.min(due, now) : due
+  }
+
+  align({ now, latest, free }: Alignment): void {
+    for (const head of this.#heads()) {
+      if (head.state === 'stored') head.ready = Math.min(head.ready, now)
+    }
+    for (const row of this.byId.values()) {
+      if (row.state === 'retry' && (row.due ?? 0) > latest) row.due = row.ready = now
+      if (!free || !row.holds) continue
+      row.holds = false
+      this.advance(row.lane, now)
+    }
+  }
+
+  /** Opens an entry, or puts it back; its attempt begins once it is due and the head of its lane. */
+  wait(row: MemoryRow, state: 'stored' | 'retry', due: number): void {
+    Object.assign(row, { state, due, ready: due, holds: false })
+  }
+
+  /** Sets an entry aside; its lane goes on. */
+  skip(row: MemoryRow, reason: EntryReason, now: number): void {
+    const isHead = row.state === 'leased' || row.holds || headOf(this.inLane(row.lane)) === row
+    Object.assign(row, { state: 'skipped', reason, settledAt: now, holds: false } as const)
+    delete row.due
+    if (isHead) this.advance(row.lane, now)
+  }
+
+  #heads(): MemoryRow[] {
+    const heads = [...this.#lanes.values()].flatMap((rows) => headOf(rows) ?? [])
+    return heads.sort((one, two) => one.ready - two.ready || one.seq - two.seq)
+  }
+
+  /** An entry that names no relation inherits the one that another entry of its lane names. */
+  relate(entry: NewEntry): NewEntry {
+    const { lane, related, storedAt: at } = entry
+    const known = this.relations.get(lane)
+    if (related === undefined) return known ? { ...entry, related: known.related } : entry
+    this.relations.set(lane, { related, at })
+    if (!known) for (const row of this.inLane(lane)) row.related ??= related
+    return entry
+  }
+
+  /** Compares an entry with the known keys of others, and adds its own unless they are known. */
+  meet({ key, digest, aliases = [], id, storedAt: at }: NewEntry): KeyMeeting {
+    const first = key === undefined ? undefined : this.keys.get(key)
+    if (first && first.entry !== id) {
+      const isSame = first.digest === digest || first.digest === ''
+      return { kind: isSame ? 'duplicate' : 'conflict', entry: first.entry }
+    }
+    const other = this.#otherName(aliases, id)
+    if (key !== undefined) this.keys.set(key, { entry: other ?? id, digest, at })
+    if (other !== undefined) return { kind: 'alias', entry: other }
+    for (const { key: same, name } of aliases) {
+      if (!this.keys.has(same)) this.keys.set(same, { entry: id, digest, name, at })
+    }
+    return { kind: 'new', entry: id }
+  }
+
+  /** Whether these bytes are the first of their kind under a key that has other ones. */
+  addConflict({ id, key, digest, storedAt: at }: NewEntry): boolean {
+    const known = [...this.keys.keys()].filter((one) => one.startsWith(`${key} `))
+    if (known.includes(`${key} ${digest}`) || known.length >= mostConflicts) return false
+    this.keys.set(`${key} ${digest}`, { entry: id, digest, at })
+    return true
+  }
+
+  /** Erases the payload and what its handlers said of it; its keys match any bytes from now on. */
+  forget(row: MemoryRow): void {
+    for (const key of this.keys.values()) if (key.entry === row.id) key.digest = ''
+    erase(row)
+  }
+
+  /** The entry that reported the same occurrence under another name. */
+  #otherName(aliases: readonly Alias[], id: string): string | undefined {
+    for (const { key, name } of aliases) {
+      const known = this.keys.get(key)
+      if (known && known.name !== name && known.entry !== id) return known.entry
+    }
+    return undefined
+  }
+}
+
+export function erase(row: MemoryRow): void {
+  delete row.metadata
+  delete row.body
+  row.failures = []
+}
+
+/** The oldest open entry, unless one is leased or a dead one holds the lane. */
+function headOf(rows: readonly MemoryRow[]): MemoryRow | undefined {
+  if (rows.some(({ state, holds }) => state === 'leased' || holds)) return undefined
+  return rows.find(({ state }) => isOpen(state))
+}
+
+/** The tenant of a lane `<lane>.<tenant>`, or empty. */
+export function tenantOf(lane: string): string {
+  const dot = lane.indexOf('.')
+  return dot === -1 ? '' : lane.slice(dot + 1)
+}

@@ -1,0 +1,136 @@
+// The tables of an inbox on one connection, with what its calls share: the head of an entry, its end,
+// its erasure, and what a batch has moved and erased.
+import type { EntryReason, EntryState } from '../../entry.ts'
+import type { Lease } from '../../work-store.ts'
+import { prepared, type SqliteDatabase } from './driver.ts'
+import { Lanes } from './lanes.ts'
+
+/** The part of an entry that decides about it. */
+export interface EntryHead {
+  readonly seq: number
+  readonly id: string
+  readonly lane: string
+  readonly state: EntryState
+  readonly attempt: number
+  readonly fence: number
+  /** 1 once it was forgotten or is past its retention. */
+  readonly erased: number
+}
+
+export class InboxTables {
+  readonly db: SqliteDatabase
+  readonly lanes: Lanes
+  /** Grows with every owner of the file; 0 for an operator. */
+  readonly epoch: number
+  /** Whether the batch has erased a payload. */
+  hasErased = false
+  readonly #moved = new Map<EntryState, number>()
+  readonly #sql: ReturnType<typeof sharedStatements>
+
+  constructor(db: SqliteDatabase, epoch: number) {
+    this.db = db
+    this.epoch = epoch
+    this.lanes = new Lanes(db)
+    this.#sql = sharedStatements(db)
+  }
+
+  head(id: string): EntryHead | undefined {
+    return this.#sql.head.get(id)
+  }
+
+  /** The entry if this lease still holds it. */
+  held({ id, fence }: Lease): EntryHead | undefined {
+    const head = this.#sql.head.get(id)
+    return head?.state === 'leased' && head.fence === fence ? head : undefined
+  }
+
+  /** The handlers that have a checkpoint. */
+  handled(seq: number): readonly string[] {
+    return this.#sql.handled.all(seq).map(({ handler }) => handler)
+  }
+
+  /** Notes the change of an entry's state; undefined for an entry that did not or does not exist. */
+  moved(from: EntryState | undefined, to: EntryState | undefined): void {
+    if (from) this.#moved.set(from, (this.#moved.get(from) ?? 0) - 1)
+    if (to) this.#moved.set(to, (this.#moved.get(to) ?? 0) + 1)
+  }
+
+  /** Sets an entry aside; a lane whose head it was goes on. */
+  skip(head: EntryHead, reason: EntryReason, now: number): void {
+    const wasHead = this.lanes.isHead(head)
+    this.#sql.skip.run(reason, now, head.seq)
+    this.moved(head.state, 'skipped')
+    if (wasHead) this.lanes.advance(head.lane, now)
+  }
+
+  /** Erases the payload of an entry; its keys match any bytes from now on. */
+  erase({ seq, id }: Pick<EntryHead, 'seq' | 'id'>): void {
+    this.eraseContent(seq)
+    this.#sql.forgetDigests.run(id)
+  }
+
+  eraseContent(seq: number): void {
+    this.hasErased = true
+    this.#sql.deleteContent.run(seq)
+    this.#sql.erase.run(seq)
+  }
+
+  /** Writes the noted changes into the counts by state. */
+  writeCounts(): void {
+    for (const [state, by] of this.#moved) if (by !== 0) this.#sql.count.run(by, state)
+  }
+
+  /** Clears what the last batch has noted. */
+  reset(): void {
+    this.#moved.clear()
+    this.hasErased = false
+  }
+}
+
+function sharedStatements(db: SqliteDatabase) {
+  return {
+    count: prepared(db, 'update idv_counts set count = count + ? where state = ?'),
+    head: prepared<EntryHead>(
+      db,
+      'select seq, id, lane, state, attempt, fence, erased from idv_entries where id = ?',
+    ),
+    handled: prepared<{ readonly handler: string }>(
+      db,
+      'select handler from idv_handled where seq = ?',
+    ),
+    skip: prepared(
+      db,
+      `update idv_entries set state = 'skipped', reason = ?, settled_at = ?, due = null
+      where seq = ?`,
+    ),
+    forgetDigests: prepared(db, "update idv_keys set digest = '' where entry = ?"),
+    deleteContent: prepared(db, 'delete from idv_contents where seq = ?'),
+    erase: prepared(db, 'update idv_entries set erased = 1, failures = null where seq = ?'),
+  }
+}
+
+/** A row whose optional columns are null if they are absent. */
+export type Nullable<Row> = {
+  readonly [Key in keyof Row]-?: undefined extends Row[Key] ? Row[Key] | null : Row[Key]
+}
+
+type Present<Row> = {
+  [Key in keyof Row as null extends Row[Key] ? never : Key]: Row[Key]
+} & {
+  [Key in keyof Row as null extends Row[Key] ? Key : never]?: NonNullable<Row[Key]>
+}
+
+/** A row without the columns that are null. */
+export function present<Row extends object>(row: Row): Present<Row> {
+  const copy: Record<string, unknown> = {}
+  for (const key in row) if (row[key] !== null) copy[key] = row[key]
+  // Trust is granted here: exactly the columns that may be null may be missing.
+  return copy as Present<Row>
+}
+
+/** Node 22 binds empty bytes as null if they came from another thread. */
+export function toBlob(bytes: Uint8Array): Uint8Array {
+  return bytes.length === 0 ? emptyBlob : bytes
+}
+
+const emptyBlob = new Uint8Array(8).subarray(0, 0)

@@ -1,0 +1,102 @@
+// The inputs of the service's endpoints as types, and the named schemas of its OpenAPI document.
+import * as z from 'zod'
+import type { endpoints } from '../../../src/client/contract.ts'
+import type { EventName } from '../../../src/protocol/names.ts'
+import {
+  assembledVerificationSchema,
+  clientSchema,
+  dateTime,
+  errorBodySchema,
+  paginationSchema,
+  thirdPartySchema,
+  verificationSchema,
+} from '../../../src/protocol/resources.ts'
+
+type Endpoints = typeof endpoints
+type Query<Name extends 'listVerifications' | 'listClients'> = Omit<
+  z.infer<Endpoints[Name]['query']>,
+  'page' | 'limit'
+>
+
+export type VerificationInput = z.infer<Endpoints['createVerification']['body']>
+export type ClientInput = z.infer<Endpoints['createClient']['body']>
+export type VerificationsQuery = Query<'listVerifications'>
+export type ClientsQuery = Query<'listClients'>
+
+/** Section 7: a 422 always names the offending fields. */
+export const validationErrorSchema = errorBodySchema.required({ errors: true })
+
+/** The schema of the delivery for an event. */
+export function eventSchema(name: EventName) {
+  return z.object({
+    id: z.string(),
+    event: z.literal(name),
+    createdAt: dateTime,
+    data: name.startsWith('client.') ? clientSchema : verificationSchema,
+  })
+}
+
+const components: Readonly<Record<string, readonly [z.ZodType, string]>> = {
+  Verification: [verificationSchema, 'A verification request'],
+  AssembledVerification: [
+    assembledVerificationSchema,
+    'A verification request with its score, step data and audit trail',
+  ],
+  Client: [clientSchema, 'A client record'],
+  ThirdParty: [thirdPartySchema, 'A party with whom the result is shared on approval'],
+  Pagination: [paginationSchema, 'The position of a page in its list'],
+  Error: [errorBodySchema, 'The body of every error response'],
+  ValidationError: [validationErrorSchema, 'An error response that names each offending field'],
+}
+const names = new Map<unknown, string>(
+  Object.entries(components).map(([name, [schema]]) => [schema, name]),
+)
+
+type JsonSchema = Readonly<Record<string, unknown>>
+
+/** The named schemas of a document. */
+export function componentSchemas(): Readonly<Record<string, JsonSchema>> {
+  return Object.fromEntries(
+    Object.entries(components).map(([name, [schema, description]]) => {
+      return [name, { ...written(schema), description }]
+    }),
+  )
+}
+
+/** A schema as JSON Schema; it refers to the named ones. */
+export function jsonSchema(schema: z.ZodType): JsonSchema {
+  const name = names.get(schema)
+  return name === undefined ? written(schema) : refer(name)
+}
+
+const refer = (name: string) => ({ $ref: `#/components/schemas/${name}` })
+
+function written(root: z.ZodType): JsonSchema {
+  const own = names.get(root)
+  const { $schema: _, ...schema } = z.toJSONSchema(root, {
+    io: 'input',
+    override({ zodSchema, jsonSchema: json }) {
+      const name = names.get(zodSchema)
+      if (name !== undefined && name !== own) {
+        for (const key of Object.keys(json)) delete json[key]
+        Object.assign(json, refer(name))
+      }
+      // A format says it better than the pattern that checks it.
+      if (json.format !== undefined) delete json.pattern
+    },
+  })
+  return schema
+}
+
+/** The query of an operation as parameters. */
+export function queryParameters(query: z.ZodType | undefined): readonly object[] {
+  if (!query) return []
+  const { properties, required } = written(query) as {
+    readonly properties: Readonly<Record<string, JsonSchema>>
+    readonly required?: readonly string[]
+  }
+  return Object.entries(properties).map(([name, { param, ...schema }]) => {
+    const isRequired = required?.includes(name) ?? false
+    return { name, in: 'query', required: isRequired, schema, ...(param as object | undefined) }
+  })
+}
