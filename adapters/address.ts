@@ -1,6 +1,6 @@
 // The address that a sender used, put together from what a host says of a request.
 
-/** The parts of an address as a request states them; a stranger writes all of them. */
+/** The parts of an address as the sender states them. */
 export interface StatedAddress {
   /** X-Forwarded-Proto, where a proxy in front sends it. */
   readonly forwarded: string | undefined

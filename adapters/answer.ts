@@ -1,7 +1,7 @@
-// For servers where nobody else answers for an error: unhandled, it would end the process. Not a door.
+// For servers that do not handle the errors of a handler. Not an import path.
 import { errorPage, type Reply, toReply } from '../src/index.ts'
 
-/** Handles and sends; whatever throws on the way is 500 and a process warning. Returns what was sent. */
+/** Handles and sends; an error is answered with 500 and a process warning. Returns what was sent. */
 export async function answer(
   handle: () => Promise<Reply>,
   send: (reply: Reply) => void,
@@ -18,7 +18,7 @@ export async function answer(
   }
 }
 
-/** By its class alone: the text may hold data. */
+/** Names only the class of the error: its text may hold data. */
 function warnOf(error: unknown): void {
   const thrown = error instanceof Error ? error.name : typeof error
   const code = 'HANDLER_FAILED'

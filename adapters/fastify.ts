@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import { checkNoOptions, checkPath, checkReceiver, type HandlesRequests } from './mount.ts'
 import { toIncoming } from './node.ts'
-import { letGo, letGoOnceSent, unheard } from './unread.ts'
+import { drainOnceSent, drainRequest, ignoreErrors } from './unread.ts'
 
 const fix =
   'the body was parsed before the receiver: register toFastify(receiver) as its own plugin, without preParsing hooks or raw-body plugins that read the stream'
@@ -27,15 +27,15 @@ export function toFastify(receiver: HandlesRequests, ...options: readonly never[
   const mount = async (app: FastifyInstance, { path }: FastifyMountOptions) => {
     checkPath('app.register(toFastify(receiver), { path })', path)
     app.removeAllContentTypeParsers()
-    app.addContentTypeParser('*', (_request, payload, done) => done(null, unheard(payload)))
+    app.addContentTypeParser('*', (_request, payload, done) => done(null, ignoreErrors(payload)))
     // Fastify waits without end for what a refused request still sends, also where it refuses it.
-    app.addHook('onSend', async ({ raw }, reply) => letGoOnceSent(raw, reply.raw))
+    app.addHook('onSend', async ({ raw }, reply) => drainOnceSent(raw, reply.raw))
     app.all(path, async (request, reply) => {
       const stream = (request.body ?? request.raw) as Readable
       const answer = await receiver.handle(toIncoming(request.raw, { fix, stream }))
       if (reply.raw.headersSent) {
-        // Somebody else has begun to answer.
-        letGo(request.raw)
+        // Other code has begun to answer.
+        drainRequest(request.raw)
         return reply.hijack()
       }
       return reply.code(answer.status).headers(answer.headers).send(answer.body)

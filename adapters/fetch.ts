@@ -1,6 +1,6 @@
-// Any Request → Response runtime: Hono, Bun, Deno, workers, SvelteKit, Remix.
+// A fetch handler for every runtime and framework that turns a Request into a Response.
 import { Chunks } from '../src/foundation/chunks.ts'
-import { keepAwake, unawaited } from '../src/foundation/unawaited.ts'
+import { ignoreRejection, keepAwake } from '../src/host/promises.ts'
 import type { BodyFault, BodyReading } from '../src/index.ts'
 import { addressOf } from './address.ts'
 import {
@@ -51,7 +51,7 @@ export function toFetch(receiver: HandlesRequests, options: FetchMountOptions = 
         return body
       },
     })
-    // Otherwise Workers drop a request whose sender has gone, in the middle of a handler.
+    // Some hosts drop a request whose sender has gone, in the middle of a handler.
     keepAwake(host, handled)
     const { status, headers, body } = await handled
     if (options.worker) runAfterReply(status, { worker: options.worker, waitUntil })
@@ -69,11 +69,11 @@ function urlOf({ url, headers }: Request): string {
   return addressOf({ forwarded, scheme, host: headers.get('host') ?? own, path }, url)
 }
 
-/** An async function has no address, nor one that throws, as for a sender that has gone. */
+/** Undefined for an async function, and for one that throws, as if the sender has gone. */
 function textOrNone(tell: () => unknown): string | undefined {
   try {
     const address = tell()
-    unawaited(address)
+    ignoreRejection(address)
     return typeof address === 'string' ? address : undefined
   } catch {
     return undefined
@@ -137,7 +137,7 @@ async function readChunks(request: Request, reading: BodyReading): Promise<Uint8
   })
 }
 
-/** Of any realm: a host may hand on text, or buffers, of what it has read itself. */
+/** True for bytes of any realm; a host may pass text that it has decoded. */
 function isBytes(value: unknown): boolean {
   return value instanceof Uint8Array || Object.prototype.toString.call(value) === bytesTag
 }

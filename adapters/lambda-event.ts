@@ -1,5 +1,5 @@
-// The events of HTTP requests that Lambda is invoked with, read as one: no door. Typed structurally,
-// so that no package of AWS is needed.
+// Reads the events of HTTP requests that Lambda is invoked with. Typed structurally, so that no AWS
+// package is needed. Not an import path.
 import type { BodyFault, Incoming } from '../src/index.ts'
 import { addressOf } from './address.ts'
 
@@ -47,7 +47,7 @@ export function readEvent(event: HttpEvent): Incoming | undefined {
 /** Each occurrence by itself, where the event has them so. */
 function pairsOf(joined: HttpEvent['headers'], apart: HttpEvent['multiValueHeaders']) {
   const pairs: [name: string, value: string][] = []
-  // Events that somebody wrote for a test often have it empty.
+  // Events of tests often have it empty.
   const given = Object.keys(apart ?? {}).length > 0 ? apart : joined
   for (const [name, values] of Object.entries(given ?? {})) {
     for (const value of typeof values === 'string' ? [values] : (values ?? [])) {

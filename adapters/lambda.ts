@@ -1,4 +1,5 @@
 // AWS Lambda behind API Gateway (REST and HTTP APIs), an ALB or a function URL.
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type Reply, WebhookError } from '../src/index.ts'
 import { type HttpEvent, readEvent } from './lambda-event.ts'
 import {
@@ -55,41 +56,33 @@ const notHttp =
   'toLambda expects the event of an HTTP request: invoke the function through API Gateway, an ALB or a function URL'
 
 /** API Gateway gives up after 29 seconds. */
-const longestRun = 20_000
+const maxRun = 20_000
 /** Milliseconds before the end: half of them to release what is unfinished, half to answer. */
 const reserve = 1_000
 
 /**
- * When the time is over, its handlers are aborted, for the process is frozen after the answer. One
- * that had half of it has timed out, or a handler that hangs would be begun by every run for ever.
+ * Runs the worker until shortly before the function's time is over; the process is frozen after the
+ * answer, so its handlers are aborted then. A handler that had half of the time has timed out: else
+ * every run would begin a handler that hangs.
  */
 async function runWithin(
   worker: NonNullable<WorkerMountOptions['worker']>,
   context: LambdaContext | undefined,
 ): Promise<void> {
-  const timeout = Math.max(0, Math.min(remainingTime(context) - reserve, longestRun))
+  const timeout = Math.max(0, Math.min(remainingTime(context) - reserve, maxRun))
   // Nothing that fails here may touch the reply: the delivery is kept.
   const run = worker.runOnce({ timeout, grace: 0 }).catch(() => {})
-  await waitFor(run, timeout + reserve / 2)
+  await Promise.race([run, sleep(timeout + reserve / 2, undefined, { ref: false })])
 }
 
-/** Of a test or an emulator it may be missing, or no number. */
+/** Tests and emulators may lack it, or give no number. */
 function remainingTime(context: LambdaContext | undefined): number {
   try {
     const remaining = context?.getRemainingTimeInMillis()
-    return Number.isFinite(remaining) ? Number(remaining) : longestRun
+    return Number.isFinite(remaining) ? Number(remaining) : maxRun
   } catch {
-    return longestRun
+    return maxRun
   }
-}
-
-async function waitFor(work: Promise<unknown>, limit: number): Promise<void> {
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, limit)
-  })
-  await Promise.race([work, late])
-  clearTimeout(timer)
 }
 
 function toLambdaReply({ status, headers, body }: Reply, event: HttpEvent): LambdaReply {

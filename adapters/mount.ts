@@ -1,5 +1,5 @@
 // Shared by the adapters: checks of their arguments, and the work after a reply. Not a door.
-import { keepAwake } from '../src/foundation/unawaited.ts'
+import { keepAwake } from '../src/host/promises.ts'
 import { type Receiver, WebhookError, type Worker } from '../src/index.ts'
 
 /** The part of a receiver that adapters use. */

@@ -2,6 +2,7 @@
 // application, which go on parsing for all other routes.
 import type { DynamicModule, FactoryProvider } from '@nestjs/common'
 import { HttpAdapterHost } from '@nestjs/core'
+import { nestReceiver } from '../src/host/brands.ts'
 import { WebhookError } from '../src/index.ts'
 import { toExpress } from './express.ts'
 import { toFastify } from './fastify.ts'
@@ -21,7 +22,7 @@ export interface WebhookModuleAsyncOptions
     Pick<WebhookModuleOptions, 'path'> {}
 
 /** Provides the receiver in the modules that import it: `@Inject(webhookReceiver)`. */
-export const webhookReceiver = Symbol.for('idv-webhooks.nest.receiver')
+export const webhookReceiver: symbol = nestReceiver
 
 /**
  * Mounts a receiver in a Nest application.

@@ -6,7 +6,7 @@ import type { BodyFault, BodyReading, Incoming, Reply } from '../src/index.ts'
 import { addressOf } from './address.ts'
 import { answer } from './answer.ts'
 import { checkNoOptions, checkReceiver, type HandlesRequests } from './mount.ts'
-import { expire, letGo, letGoOnceSent, unheard } from './unread.ts'
+import { drainOnceSent, drainRequest, expire, ignoreErrors } from './unread.ts'
 
 export type { HandlesRequests }
 
@@ -54,15 +54,15 @@ export function toIncoming(
   }
 }
 
-/** As they arrived: `headers` would have joined those that stand twice. */
+/** The headers as they arrived: `headers` would join repeated ones. */
 function arrivedHeaders(request: NodeRequest): Incoming['headers'] {
   const { headers, rawHeaders, httpVersionMajor } = request
-  // A host that makes requests of its own, as serverless-http does, gives these alone.
+  // A host that makes requests itself, such as serverless-http, gives only `headers`.
   if (rawHeaders.length === 0) return headers
   return httpVersionMajor >= 2 ? regular(rawHeaders) : rawHeaders
 }
 
-/** Without `:method`, `:path` and the others of HTTP/2, which are not headers. */
+/** Drops `:method`, `:path` and the other pseudo-headers of HTTP/2. */
 function regular(raw: readonly string[]): string[] {
   return raw.filter((_, at) => !raw[at - (at % 2)]?.startsWith(':'))
 }
@@ -79,10 +79,10 @@ function readBody(
 ): Promise<Uint8Array | BodyFault> {
   const consumed = { code: 'BODY_CONSUMED', message: fix } as const
   if (stream.readableDidRead || !stream.readable) {
-    // A parser that kept the exact bytes has done no harm.
+    // A parser may have kept the exact bytes.
     const kept = [request.rawBody, request.body].find((one) => one instanceof Uint8Array)
     if (kept) return Promise.resolve(unlessReset(request, kept as Uint8Array))
-    // A body that came whole is `complete`, also where its sender hung up before anybody read it.
+    // A whole body is `complete`, even if its sender hung up before it was read.
     const aborted = isReset(request) || (stream.destroyed && !stream.readableEnded)
     return Promise.resolve(aborted ? incomplete : consumed)
   }
@@ -92,7 +92,7 @@ function readBody(
     let ended = false
     const stop = (fault: BodyFault) => {
       stream.off('data', take).off('end', finish).off('error', fail).off('close', fail)
-      unheard(stream)
+      ignoreErrors(stream)
       resolve(fault)
     }
     const take = (chunk: Uint8Array | string) => {
@@ -130,23 +130,23 @@ function unlessReset(request: NodeRequest, body: Uint8Array) {
 const isReset = (request: NodeRequest) => request.httpVersionMajor >= 2 && request.aborted
 
 /**
- * Writes a reply, unless somebody else has begun to answer. What is left of the request is thrown
- * away, so that the sender hears it.
+ * Writes a reply, unless other code has begun to answer. The rest of the request is read and thrown
+ * away, so that the sender gets the reply.
  */
 export function sendReply(request: IncomingMessage, response: ServerResponse, reply: Reply): void {
-  // Written to what another ends, a reply is an error that ends the process.
+  // Writing to a response that other code ends would be an error that ends the process.
   if (response.headersSent) {
-    letGo(request)
+    drainRequest(request)
     return
   }
   try {
     response.writeHead(reply.status, headersOf(reply))
   } catch (error) {
-    // Those that were set before one was refused would be refused again with the next reply.
+    // Remove headers that were set before the invalid one; otherwise the error reply fails too.
     for (const name of response.getHeaderNames()) response.removeHeader(name)
     throw error
   }
-  letGoOnceSent(request, response)
+  drainOnceSent(request, response)
   response.end(reply.body)
 }
 
@@ -155,9 +155,9 @@ const bodiless: readonly number[] = [204, 205, 304]
 
 const framing = /^(?:content-length|transfer-encoding)$/i
 
-/** Headers with the length, so that Node writes them and the body at once, and not in chunks. */
+/** Adds the length, so that Node writes headers and body at once. */
 function headersOf({ status, headers, body }: Reply): Record<string, string | number> {
-  // Measured first: what cannot be sent throws before a head is written.
+  // First, because it throws for a body that is not text.
   const length = Buffer.byteLength(body)
   const isFramed = Object.keys(headers).some((name) => framing.test(name))
   if (isFramed || bodiless.includes(status)) return { ...headers }

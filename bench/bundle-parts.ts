@@ -41,12 +41,12 @@ const receiving: Parts = {
     ...['protocol/resources', 'protocol/vendor'],
   ],
   'handlers: patterns, order, time limits, context, drain': [
-    ...['dispatch/dispatch', 'dispatch/run', 'dispatch/around', 'dispatch/running'],
-    ...['dispatch/in-flight', 'dispatch/patterns', 'dispatch/handler', 'foundation/bag'],
+    ...['dispatch/dispatch', 'dispatch/run', 'dispatch/handler'],
+    ...['dispatch/in-flight', 'dispatch/patterns', 'host/process'],
   ],
   'context.fetch()': ['dispatch/fetch-resource'],
   'observations, and warnings for who observes nothing': [
-    ...['observe/observe', 'observe/observers', 'observe/warn-settled', 'foundation/warn'],
+    ...['observe/observe', 'observe/observers', 'foundation/warn'],
   ],
   'bounds of bodies, and of all that is held': ['intake', 'arrival'],
   'outcomes and replies': ['outcome/reply', 'outcome/table', 'outcome/outcome'],

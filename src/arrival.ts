@@ -11,8 +11,8 @@ import { happensOnce, probeName } from './protocol/names.ts'
 
 /** An event as it is read for an inbox, which keeps it whatever its data are. */
 export type Peeked = Parsed & {
-  /** The parser of this receiver refuses its data. */
-  readonly unfit?: true
+  /** The parser of this receiver rejects its data. */
+  readonly schemaRejected?: true
 }
 
 /** Reads events for an inbox. */
@@ -24,7 +24,9 @@ export function createPeek(
   const parser = createParser(options)
   return (delivery, source) => {
     const parsed = peek(delivery, source)
-    return parsed.ok && refuses(parser, delivery, source) ? { ...parsed, unfit: true } : parsed
+    return parsed.ok && refuses(parser, delivery, source)
+      ? { ...parsed, schemaRejected: true }
+      : parsed
   }
 }
 
@@ -37,15 +39,12 @@ function refuses(parser: Parser, ...[delivery, source]: Parameters<Parser>): boo
   }
 }
 
-/** Where a delivery came in. */
-interface Origin {
-  readonly source: EventSource
-  /** The vendor of its receiver. */
-  readonly vendor: string | undefined
-}
-
-export function toArrival(delivery: VerifiedDelivery, parsed: Peeked, origin: Origin): Arrival {
-  const from = { delivery, source: origin.source, ...defined({ vendor: origin.vendor }) }
+export function toArrival(
+  delivery: VerifiedDelivery,
+  parsed: Peeked,
+  source: EventSource,
+): Arrival {
+  const from = { delivery, source }
   if (!parsed.ok) {
     const key = delivery.signedId
     return { ...from, ...(key !== undefined && { key }) }
@@ -56,7 +55,7 @@ export function toArrival(delivery: VerifiedDelivery, parsed: Peeked, origin: Or
   return {
     ...from,
     ...(key !== undefined && { key }),
-    ...defined({ dedupe, lasting, unfit: parsed.unfit }),
+    ...defined({ dedupe, lasting, schemaRejected: parsed.schemaRejected }),
     // Outside the encrypted part: a person's name is not an event's name.
     name: observedName(event.name, event.known),
     receivedName: observedName(event.receivedName, event.known),

@@ -2,6 +2,7 @@
 // Its bytes are never changed, and its headers are not trusted before verify.ts has spoken.
 
 import { WebhookError } from './errors.ts'
+import { verifiedDeliveryClass } from './host/brands.ts'
 import type { Authenticity } from './protocol/scheme-definition.ts'
 
 /**
@@ -184,16 +185,16 @@ export function withProof<Found extends object>(
 type Proof = Required<Pick<VerifiedDelivery, 'secretId' | 'tenant' | 'authenticity'>>
 
 /** The ESM and the CommonJS build of one process share the class, and so what is proved. */
-const shared = Symbol.for('idv-webhooks.SignedDelivery')
-const registry = globalThis as { [shared]?: typeof SignedDelivery }
+const registry = globalThis as { [verifiedDeliveryClass]?: typeof SignedDelivery }
 
 /** Looked up once: a property of the global object is slow to find. */
 let known: typeof SignedDelivery | undefined
 
 function signedClass(): typeof SignedDelivery {
   if (known) return known
-  if (!registry[shared]) Object.defineProperty(registry, shared, { value: SignedDelivery })
-  known = registry[shared] as typeof SignedDelivery
+  if (!registry[verifiedDeliveryClass])
+    Object.defineProperty(registry, verifiedDeliveryClass, { value: SignedDelivery })
+  known = registry[verifiedDeliveryClass] as typeof SignedDelivery
   return known
 }
 
@@ -214,27 +215,4 @@ export function assertVerified(delivery: unknown): void {
     'DELIVERY_NOT_VERIFIED',
     'this delivery was not verified: pass what verify() returned, not the delivery that arrived',
   )
-}
-
-/** An event as far as it names itself. */
-interface Named {
-  readonly id?: string | undefined
-  /** Of the inbox: what states no id is another event with each delivery. */
-  readonly entryId?: string | undefined
-  readonly bodyHash: () => string
-}
-
-/**
- * The key that is the same in every attempt of an event and in no other event, of whichever tenant.
- * Without an id and an inbox it is that of the body, which other events may share. A tenant's part
- * is escaped, and no id can pass for another kind of key.
- */
-export function idempotencyKeyOf(
-  { id, entryId, bodyHash }: Named,
-  tenant: string | undefined,
-): string {
-  const unnamed = () => (entryId === undefined ? `sha256=${bodyHash()}` : `entry=${entryId}`)
-  const key = id === undefined ? unnamed() : id.replace(/^(?=(?:sha256|entry|id)=)/, 'id=')
-  if (tenant !== undefined) return `${encodeURIComponent(tenant)}:${key}`
-  return key.includes(':') ? `:${key}` : key
 }

@@ -1,5 +1,7 @@
 // The only error class that this package throws: for what the programmer did wrong, never for
 // what a sender did. What a sender did wrong is a value with one of the outcome codes.
+import { nonRetryableBrand, webhookErrorBrand } from './host/brands.ts'
+import { outdatedNode } from './host/runtime.ts'
 
 /** Codes of a delivery that was refused because of what the sender sent. */
 export type RejectedCode =
@@ -90,8 +92,6 @@ export function errorPage(code: OutcomeCode | WebhookErrorCode | WarningCode): s
   return `https://idv-webhooks.example/errors/${code.toLowerCase().replaceAll('_', '-')}`
 }
 
-const brand = Symbol.for('idv-webhooks.WebhookError')
-
 /**
  * A mistake in how this package is set up or called; `message` says how to fix it, and ends with
  * the address of the page about its code.
@@ -106,13 +106,16 @@ export class WebhookError extends Error {
     super(`${message} (${errorPage(code)})`, options)
     this.code = code
     // Not enumerable: a printed error says everything once.
-    Object.defineProperties(this, { [brand]: { value: true }, reason: { value: message } })
+    Object.defineProperties(this, {
+      [webhookErrorBrand]: { value: true },
+      reason: { value: message },
+    })
   }
 }
 
 /** Tells a WebhookError, also one of another installed copy of this package. */
 export function isWebhookError(value: unknown): value is WebhookError {
-  return has(value, brand)
+  return has(value, webhookErrorBrand)
 }
 
 /**
@@ -137,8 +140,6 @@ export function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
-const finalBrand = Symbol.for('idv-webhooks.NonRetryable')
-
 /**
  * Thrown by a handler to say that no retry can help: with an inbox the entry goes to the dead
  * letters at once.
@@ -150,13 +151,13 @@ export class NonRetryable extends Error {
 
   constructor(message: string, options?: { readonly cause?: unknown }) {
     super(message, options)
-    Object.defineProperty(this, finalBrand, { value: true })
+    Object.defineProperty(this, nonRetryableBrand, { value: true })
   }
 }
 
 /** Tells a NonRetryable, also one of another installed copy of this package. */
 export function isNonRetryable(value: unknown): value is NonRetryable {
-  return has(value, finalBrand)
+  return has(value, nonRetryableBrand)
 }
 
 /** Anything may have been thrown, a revoked proxy too. */
@@ -168,25 +169,11 @@ function has(value: unknown, mark: symbol): boolean {
   }
 }
 
-interface Versions {
-  readonly node?: string
-  readonly v8?: string
-  readonly bun?: string
-  readonly deno?: string
-}
-
-/** Every door reaches this file: an older Node would fail later, at whatever it lacks. */
-function checkNode(): void {
-  const { node, v8, bun, deno } =
-    (globalThis as { process?: { versions?: Versions } }).process?.versions ?? {}
-  // Other runtimes tell a version of Node that they are compatible with.
-  if (node === undefined || v8 === undefined || bun !== undefined || deno !== undefined) return
-  const [major = 0, minor = 0] = node.split('.').map(Number)
-  if (major > 22 || (major === 22 && minor >= 18)) return
+// Every import path reaches this file: an older Node would fail later, at whatever it lacks.
+const outdated = outdatedNode()
+if (outdated !== undefined) {
   throw new WebhookError(
     'RUNTIME_UNSUPPORTED',
-    `idv-webhooks needs Node 22.18 or newer, and this is ${node}`,
+    `idv-webhooks needs Node 22.18 or newer, and this is ${outdated}`,
   )
 }
-
-checkNode()

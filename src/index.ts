@@ -1,6 +1,11 @@
 export type { Delivery, HeaderList, HeadersInput, VerifiedDelivery } from './delivery.ts'
-export type { Around } from './dispatch/around.ts'
-export type { Context, Handler, HandlerFailure, HandlerOptions } from './dispatch/handler.ts'
+export type {
+  Around,
+  Context,
+  Handler,
+  HandlerFailure,
+  HandlerOptions,
+} from './dispatch/handler.ts'
 export {
   errorPage,
   type FailedCode,

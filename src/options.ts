@@ -1,7 +1,7 @@
 // The options of a receiver, checked when it is created.
 
-import type { Around } from './dispatch/around.ts'
 import type { DispatcherOptions } from './dispatch/dispatch.ts'
+import type { Around } from './dispatch/handler.ts'
 import {
   checkFunction,
   checkMilliseconds,
@@ -11,7 +11,7 @@ import {
   kindShown,
 } from './foundation/check.ts'
 import type { Clock } from './foundation/clock.ts'
-import { isPromise } from './foundation/promises.ts'
+import { isPromise } from './host/promises.ts'
 import type { Arrival, Kept } from './inbox/entry.ts'
 import type { Observe } from './observe/observe.ts'
 import type { Responder, RespondOption } from './outcome/reply.ts'
@@ -26,6 +26,12 @@ export interface Keeper<Tx = unknown> {
   keep(arrival: Arrival): Promise<Kept>
   /** Rejects where the store does not answer; a probe of `doctor` asks, and leaves nothing. */
   check?(): Promise<void>
+  /**
+   * Binds the inbox to the vendor of its receivers.
+   *
+   * @throws WebhookError `INBOX_INVALID` if it is bound to another one
+   */
+  bindVendor?(vendor: string | undefined): void
   /** The time before which it may have forgotten what it had, whatever it is set to by now. */
   remembersSince?(): Promise<Date | undefined>
   readonly capabilities?: { readonly tx: boolean; readonly dedupeDays?: number }
@@ -43,7 +49,7 @@ export interface ResourceReader {
   }
 }
 
-/** A client, or what gives that of a tenant: each reads its own records. */
+/** A client, or a function that returns the client of a tenant. */
 export type ClientOption =
   | ResourceReader
   | ((tenant: string | undefined) => ResourceReader | undefined)
@@ -125,7 +131,7 @@ export function checkedOptions(options: ReceiverOptions) {
   return { maxBytes, maxInFlightBytes, handlerTimeout, bodyTimeout }
 }
 
-/** An object that reads nothing would tell handlers that every resource is gone. */
+/** Refuses other objects: handlers would see every resource as gone. */
 function checkClient(client: unknown): void {
   if (client === undefined || typeof client === 'function' || isReader(client)) return
   throw invalid(

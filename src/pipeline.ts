@@ -12,14 +12,13 @@ import { Dispatcher } from './dispatch/dispatch.ts'
 import { ResourceReads } from './dispatch/fetch-resource.ts'
 import { Finality } from './dispatch/finality.ts'
 import type { HandlerReport } from './dispatch/handler.ts'
-import { type AtWork, InFlight } from './dispatch/in-flight.ts'
-import { type ContextServices, runTask, type Task } from './dispatch/run.ts'
-import { RunningHandlers } from './dispatch/running.ts'
+import { InFlight } from './dispatch/in-flight.ts'
+import { type ContextServices, RunningHandlers, runTask, type Task } from './dispatch/run.ts'
 import type { OutcomeCode } from './errors.ts'
 import { checkMilliseconds, invalid, kindShown } from './foundation/check.ts'
 import { type Clock, millisecondsOf, systemClock } from './foundation/clock.ts'
 import { defined } from './foundation/defined.ts'
-import { isPromise } from './foundation/promises.ts'
+import { isPromise } from './host/promises.ts'
 import { admit, declaredLength, faultOf, type Incoming, Intake } from './intake/intake.ts'
 import type { Observation, Observe } from './observe/observe.ts'
 import { Observers } from './observe/observers.ts'
@@ -67,6 +66,7 @@ export class Pipeline {
     this.#verifier = createVerifier({ secret, ...defined({ scheme, authenticity }) })
     this.#intake = new Intake(this.#limits)
     this.#keeper = options.inbox
+    this.#keeper?.bindVendor?.(vendor?.name)
     this.parser = createParser(options)
     this.peek = createPeek(options)
     this.withData = createWithData(options)
@@ -106,7 +106,7 @@ export class Pipeline {
   }
 
   observe(seen: Observation, place?: string): void {
-    this.#observers.tell(seen, place)
+    this.#observers.report(seen, place)
   }
 
   /** Adds an observer of everything; the function that it returns removes it. */
@@ -118,8 +118,8 @@ export class Pipeline {
     const reply = this.#replies.beforeDelivery(incoming)
     if (reply) return reply
     const walk = new Walk(incoming, this.#observers.hearAll)
-    // The answer belongs to it: a process that ends before would be sent the delivery again.
-    return this.#inFlight.during(async () => {
+    // Counted until the reply is made: else the process may end, and the sender repeats the delivery.
+    return this.#inFlight.during(incoming, async () => {
       const outcome = await this.#walked(walk, incoming)
       return this.#replies.to(outcome, walk.event)
     })
@@ -129,34 +129,34 @@ export class Pipeline {
     return this.#walked(new Walk(delivery, this.#observers.hearAll), delivery)
   }
 
-  /** Takes the bytes of an event that the service's API showed: nobody sent it, so none signed it. */
+  /** Takes the bytes of an event that was read from the service's API: they have no signature. */
   ingest(body: Uint8Array, tenant?: string): Promise<Outcome> {
     return this.#walked(new Walk({ headers: [] }, this.#observers.hearAll), { body, tenant })
   }
 
-  /** Not async itself: where nothing waits, one promise is enough. */
+  /** Not async: if nothing waits, one promise is enough. */
   #walked(walk: Walk, source: Delivery | Incoming | Ingested): Promise<Outcome> {
     this.#dispatcher.freeze()
-    const work = this.#inFlight.enter()
+    this.#inFlight.enter(walk)
     try {
       const outcome = this.#begin(walk, source)
-      if (isPromise(outcome)) return this.#settled(outcome, walk, work)
+      if (isPromise(outcome)) return this.#settled(outcome, walk)
       const observed = this.#observers.outcome(outcome, walk)
-      work.leave()
+      this.#inFlight.leave(walk)
       return Promise.resolve(observed)
     } catch (error) {
-      return this.#settled(Promise.reject(error), walk, work)
+      return this.#settled(Promise.reject(error), walk)
     }
   }
 
-  async #settled(outcome: Promise<Outcome>, walk: Walk, work: AtWork): Promise<Outcome> {
+  async #settled(outcome: Promise<Outcome>, walk: Walk): Promise<Outcome> {
     try {
       return this.#observers.outcome(await outcome, walk)
     } catch (error) {
       // The user's own envelope or schema threw; what a sender did never gets here.
       return this.#observers.outcome({ kind: 'failed', code: 'HANDLER_FAILED', error }, walk)
     } finally {
-      work.leave()
+      this.#inFlight.leave(walk)
     }
   }
 
@@ -233,15 +233,13 @@ export class Pipeline {
     walk.now = this.#milliseconds()
     const claims = this.#verifier.inspect(walk.headers, walk.now)
     walk.claims = claims
-    // A time outside the tolerance is left to `verify`, which tells a late one from a forged one.
+    // `verify` decides on a time outside the tolerance: late or forged.
     return claims.ok || claims.late ? undefined : claims.code
   }
 
   #prove(walk: Walk): Outcome | Promise<Outcome> {
-    const arriving = this.#reads.hasClient ? this.#reads.arriving() : undefined
     const judge = (proof: Awaited<ReturnType<Verifier['prove']>>) => {
       if (isRefusal(proof)) return proofRefused(proof)
-      arriving?.(proof)
       return this.#accept(proof, walk, 'webhook')
     }
     const proof = this.#verifier.prove(walk)
@@ -266,7 +264,7 @@ export class Pipeline {
         await keeper.check?.()
         return this.#dispatch(delivery, parsed, walk)
       }
-      const kept = await keeper.keep(toArrival(delivery, parsed, { source, vendor: this.vendor }))
+      const kept = await keeper.keep(toArrival(delivery, parsed, source))
       return withProof({ ...kept }, delivery)
     } catch (error) {
       const message = 'the inbox did not keep the delivery'

@@ -1,12 +1,18 @@
-// createReceiver: a frozen object of on, fallback, receive, handle and drain. Its inside, the
-// pipeline, is reached by `insideOf` alone.
+// createReceiver: a frozen object of on, fallback, receive, handle and drain. Only `pipelineOf`
+// reaches its pipeline.
 
 import type { Delivery } from './delivery.ts'
 import type { Handler, HandlerOptions } from './dispatch/handler.ts'
-import type { AnyPattern, KnownPattern } from './dispatch/known-pattern.ts'
-import type { EventsWith, Matching, Pattern, ResourceOf } from './dispatch/patterns.ts'
+import type {
+  EventsWith,
+  Matching,
+  Pattern,
+  PatternOrLegacy,
+  ResourceOf,
+} from './dispatch/patterns.ts'
 import { blamingCaller } from './errors.ts'
-import { checkOptionNames, receiverInside } from './foundation/check.ts'
+import { checkOptionNames } from './foundation/check.ts'
+import { receiverPipeline } from './host/brands.ts'
 import type { Incoming } from './intake/intake.ts'
 import type { ReceiverOptions } from './options.ts'
 import type { Outcome } from './outcome/outcome.ts'
@@ -32,16 +38,16 @@ export interface Receiver<Events = EventMap, Tx = unknown> {
     options?: HandlerOptions,
   ): this
   /** @deprecated `request.*` is the older name: register the `verification.*` name. */
-  on<const P extends AnyPattern<Events>>(
-    pattern: KnownPattern<Events, P> | readonly KnownPattern<Events, P>[],
+  on<const P extends PatternOrLegacy<Events>>(
+    pattern: P | readonly P[],
     handler: Handler<Matching<Events, P>, ResourceOf<P>, Tx>,
     options?: HandlerOptions,
   ): this
   /** Registers a handler for events that no other matched, unknown names among them. */
   fallback(handler: Handler<Matching<Events, '*'>, unknown, Tx>, options?: HandlerOptions): this
-  /** Takes a delivery through the corridor; never throws for what a sender did. */
+  /** Verifies and handles a delivery; never throws for what a sender did. */
   receive(delivery: Delivery): Promise<Outcome>
-  /** The same over HTTP: what adapters call. */
+  /** Takes a request over HTTP; adapters call it. */
   handle(incoming: Incoming): Promise<Reply>
   /**
    * Takes no more deliveries (503) and resolves when those at work have ended; handlers are
@@ -86,7 +92,6 @@ export function createReceiver<Events, Tx>(options: ReceiverOptions): Receiver<E
       await pipeline.drain(more)
     },
   }
-  // Not enumerable: reached by insideOf() alone.
-  Object.defineProperty(receiver, receiverInside, { value: pipeline })
+  Object.defineProperty(receiver, receiverPipeline, { value: pipeline })
   return Object.freeze(receiver)
 }

@@ -16,7 +16,7 @@ import {
   kindShown,
 } from './foundation/check.ts'
 import type { Clock } from './foundation/clock.ts'
-import { isPromise } from './foundation/promises.ts'
+import { isPromise } from './host/promises.ts'
 import type { Authenticity, Scheme } from './protocol/scheme-definition.ts'
 import { checkScheme, serviceScheme } from './protocol/service-scheme.ts'
 import type { Refusal } from './signature/refused.ts'

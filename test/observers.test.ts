@@ -1,14 +1,6 @@
 // What the default observer tells, and what a diagnosis reads, by where the program runs.
 import { setImmediate } from 'node:timers/promises'
-import {
-  type Around,
-  createReceiver,
-  logOutcomes,
-  NonRetryable,
-  type Receiver,
-  sign,
-  verify,
-} from 'idv-webhooks'
+import { type Around, createReceiver, logOutcomes, type Receiver, sign, verify } from 'idv-webhooks'
 import { toFetch } from 'idv-webhooks/fetch'
 import { memoryStore } from 'idv-webhooks/inbox'
 import { afterEach, expect, test, vi } from 'vitest'
@@ -230,24 +222,6 @@ test('outside production a worker warns until when an entry and its entity wait,
   )
   vi.stubEnv('NODE_ENV', 'production')
   expect((await told()).warned).not.toContain('the next attempt is due')
-})
-
-test('outside production a dead letter that dies again is a hint that the old handler may run', async () => {
-  const told = async () => {
-    const { inbox, worker, receiver, deliver } = setUp({ receiver: { observe: undefined } })
-    receiver.on('*', () => {
-      throw new NonRetryable('no account')
-    })
-    await deliver(event())
-    const first = await warningsOf(() => worker.runOnce())
-    expect(await inbox.redrive({ state: 'dead' })).toBe(1)
-    return [first, await warningsOf(() => worker.runOnce())]
-  }
-  const hint = /is a dead letter: NON_RETRYABLE after 1 attempt.* the process may still run the old/
-  vi.stubEnv('NODE_ENV', 'development')
-  expect((await told()).map((text) => hint.test(text))).toEqual([false, true])
-  vi.stubEnv('NODE_ENV', 'production')
-  expect((await told()).map((text) => hint.test(text))).toEqual([false, false])
 })
 
 test('a refused probe of doctor leaves the warning to the first refusal of a sender', async () => {

@@ -131,7 +131,7 @@ test.each<Wrong>([
         /the id of the handler for \* must not contain control characters or half a surrogate pair/,
       ] as const,
   ),
-  ...['schema', 'vendor', 'worker'].map(
+  ...['schema', 'worker'].map(
     (id) =>
       [
         `an id that stands for a step of the attempt (${id})`,

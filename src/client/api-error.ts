@@ -1,6 +1,7 @@
 // The errors that a call of the client can end in: one family, each member with a literal code.
 // None ever holds the API key, a query or a body.
 import { defined } from '../foundation/defined.ts'
+import { apiErrorBrand } from '../host/brands.ts'
 import type { Client, Verification } from '../protocol/resources.ts'
 import type { endpoints } from './contract.ts'
 
@@ -45,8 +46,6 @@ export interface ApiErrorInit<Code extends string = string> {
   readonly cause?: unknown
 }
 
-const brand = Symbol.for('idv-webhooks.ApiError')
-
 /** A failed call; used directly for statuses that the service does not document. */
 export class ApiError<Code extends string = string> extends Error {
   override readonly name: string = 'ApiError'
@@ -61,13 +60,13 @@ export class ApiError<Code extends string = string> extends Error {
     this.code = code
     if (status !== undefined) this.status = status
     this.requestInfo = requestInfo
-    Object.defineProperty(this, brand, { value: true })
+    Object.defineProperty(this, apiErrorBrand, { value: true })
   }
 }
 
 /** Whether a value is an error of this family, even of another installed copy of this package. */
 export function isApiError(value: unknown): value is ApiError {
-  return typeof value === 'object' && value !== null && brand in value
+  return typeof value === 'object' && value !== null && apiErrorBrand in value
 }
 
 /** 400: the service could not read the request. */

@@ -5,9 +5,9 @@
 const beforeSending = new Set(['connect', 'getaddrinfo'])
 
 /**
- * Codes without a system call: the connection was never established. `ConnectionRefused` of Bun up to
- * 1.4 and `client error (Connect)` of Deno prove nothing: after a kept connection broke these send a
- * POST again by themselves, and what they show is the refusal of that second request.
+ * Codes without a system call: the connection was never established. `ConnectionRefused` and
+ * `client error (Connect)` of other runtimes prove nothing: when a kept connection breaks, those
+ * runtimes send a POST again by themselves, and the code shows the refusal of that second request.
  */
 const neverConnected = new Set(['UND_ERR_CONNECT_TIMEOUT', 'ECONNREFUSED'])
 

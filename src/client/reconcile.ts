@@ -6,7 +6,6 @@ import {
   checkFunction,
   checkMilliseconds,
   checkOptionNames,
-  insideOf,
   invalid,
   shown,
   suggestion,
@@ -14,6 +13,7 @@ import {
 import { type Clock, systemClock } from '../foundation/clock.ts'
 import { defined } from '../foundation/defined.ts'
 import { warnIfItThrows } from '../foundation/warn.ts'
+import { pipelineOf } from '../host/brands.ts'
 import type { Keeper } from '../options.ts'
 import type { Outcome } from '../outcome/outcome.ts'
 import { ownEnvelope } from '../protocol/envelope.ts'
@@ -352,7 +352,7 @@ function prepared(options: ReconcileOptions): Run {
   if (typeof verifications?.iterate !== 'function' || typeof clients?.iterate !== 'function') {
     throw invalid('client must be created with createClient()')
   }
-  const pipeline = insideOf<Ingester>(options.receiver)
+  const pipeline = pipelineOf<Ingester>(options.receiver)
   if (!pipeline) {
     throw invalid(`receiver must be created with createReceiver(), got ${shown(options.receiver)}`)
   }

@@ -1,4 +1,4 @@
-// Which handlers run for an event, and what became of each. It knows no HTTP and no store.
+// The registered handlers, and which of them run for an event.
 import { checkChoice, checkOptionNames, invalid, shown, suggestion } from '../foundation/check.ts'
 import { warn } from '../foundation/warn.ts'
 import type { WebhookEvent } from '../protocol/events.ts'
@@ -9,9 +9,9 @@ const optionNames: readonly (keyof HandlerOptions)[] = ['id', 'stale', 'tx']
 
 /** The handlers that can be registered. */
 export interface DispatcherOptions {
-  /** False where the sender reverses decisions and nothing remembers them. Default true. */
+  /** False if the sender reverses decisions and nothing remembers them. Default true. */
   readonly hearsReversals?: boolean
-  /** Why no handler can have `context.tx`; undefined where one can. */
+  /** Why no handler can have `context.tx`; undefined if handlers can. */
   readonly withoutTx?: string | undefined
 }
 
@@ -25,7 +25,7 @@ export class Dispatcher {
   readonly #warned = new Set<string>()
   /** The handlers of each known name, once registration has ended. */
   readonly #byName = new Map<string, readonly Registration[]>()
-  /** Those of `*`, which take unknown names too; else the fallbacks. */
+  /** The handlers of unknown names: those of `*`, else the fallbacks. */
   #ofUnknown: readonly Registration[] = []
   #frozen = false
 
@@ -55,7 +55,7 @@ export class Dispatcher {
     this.#add(this.#fallbacks, ['fallback'], handler, options)
   }
 
-  /** Ends registration: from now on the set of handlers is what every event meets. */
+  /** Ends registration. */
   freeze(): void {
     if (this.#frozen) return
     this.#frozen = true
@@ -75,15 +75,15 @@ export class Dispatcher {
     return (known ? this.#byName.get(name) : undefined) ?? this.#ofUnknown
   }
 
-  /** The handlers of a decision that replaced another: its own, and those of reversals. */
+  /** The handlers of a decision that replaces another: its own, and those of reversals. */
   matchReversal(event: Pick<WebhookEvent, 'name' | 'known'>): readonly Registration[] {
     const all = this.#registrations.filter(
-      (one) => hearsReversal(one) || one.patterns.some((pattern) => covers(pattern, event.name)),
+      (one) => takesReversal(one) || one.patterns.some((pattern) => covers(pattern, event.name)),
     )
     return all.length > 0 ? all : this.match(event)
   }
 
-  /** Those of all handlers. */
+  /** The ids of all handlers. */
   get ids(): readonly string[] {
     return [...this.#registrations, ...this.#fallbacks].map(({ id }) => id)
   }
@@ -93,9 +93,9 @@ export class Dispatcher {
     return this.ids.includes(id)
   }
 
-  /** Whether any handler hears of reversals. */
+  /** True if any handler takes reversals. */
   get awaitsReversals(): boolean {
-    return this.#registrations.some(hearsReversal)
+    return this.#registrations.some(takesReversal)
   }
 
   /** Whether any handler wants the current resource in place of a stale one. */
@@ -164,9 +164,9 @@ export class Dispatcher {
   }
 }
 
-const hearsReversal = ({ patterns }: Registration) => patterns.includes(reversalName)
+const takesReversal = ({ patterns }: Registration) => patterns.includes(reversalName)
 
-/** The closest name; `approved` alone is closest to the name that ends with it. */
+/** Suggests the closest name; for `approved` alone the name that ends with it. */
 function suggestionOf(
   pattern: unknown,
   names: readonly string[],
@@ -185,7 +185,7 @@ function checkHandlerOptions(what: string, options: HandlerOptions): void {
   checkId(what, options.id)
 }
 
-/** Postgres keeps no NUL, and no half of a surrogate pair. */
+/** Postgres stores no NUL and no lone surrogate. */
 const unstorable = /[\p{Cc}\p{Cs}]/u
 
 /** @throws WebhookError `HANDLER_INVALID` */

@@ -9,13 +9,13 @@ export interface Context<Resource = unknown, Tx = unknown> {
   readonly attempt: number
   /** The id of the handler that runs. */
   readonly handler: string
-  /** The same over all attempts of one event, and of no other; hand it to whatever you call. */
+  /** The same in all attempts of one event, and in no other event; pass it to the APIs you call. */
   readonly idempotencyKey: string
   /** Aborted at the handler's time limit and when the receiver drains. */
   readonly signal: AbortSignal
-  /** Which of the configured secrets signed it, where that has an id. */
+  /** The id of the secret that signed it, if the secret has one. */
   readonly secretId?: string
-  /** The tenant of that secret, if it names one. */
+  /** The tenant of that secret, if it has one. */
   readonly tenant?: string
   /** Proof of origin: a signature, or no more than a shared token or an address. */
   readonly authenticity?: Authenticity
@@ -49,6 +49,12 @@ export type Handler<Event = WebhookEvent, Resource = unknown, Tx = unknown> = {
   handle(event: Event, context: Context<Resource, Tx>): unknown
 }['handle']
 
+/**
+ * Surrounds each run of a handler: it must call `run` and await it. An attempt succeeds only if the
+ * handler and `around` succeed.
+ */
+export type Around = (run: () => Promise<unknown>, event: WebhookEvent, context: Context) => unknown
+
 /** How a handler is registered. */
 export interface HandlerOptions {
   /** Its name in outcomes and, with an inbox, in its checkpoints; keep it over releases. */
@@ -66,11 +72,8 @@ export interface Registration {
   readonly options: HandlerOptions
 }
 
-/**
- * Stand for a handler in the failures of an entry, and nothing waits for them: the check of its data,
- * its vendor, the worker itself. No handler has one of these ids.
- */
-export const attemptSteps = { schema: 'schema', vendor: 'vendor', worker: 'worker' } as const
+/** Ids that name a step of an attempt among the failures of an entry. No handler has one of them. */
+export const attemptSteps = { schema: 'schema', worker: 'worker' } as const
 
 /** A handler that failed: its id, and what it threw. */
 export interface HandlerFailure {

@@ -1,132 +1,95 @@
-// The deliveries that are at work, counted for those who wait until they have ended.
-import { deferred } from '../foundation/promises.ts'
+// The deliveries in flight, for callers that wait until they have ended.
+import { processState } from '../host/process.ts'
 
-interface ProcessWork {
-  /** Of receivers that have deliveries at work: what aborts them. */
-  readonly busy: Set<() => void>
-  readonly waiting: (() => void)[]
-  /** It is about to exit: every receiver refuses what arrives. */
-  isEnding: boolean
-}
-
-const registry = Symbol.for('idv-webhooks.in-flight')
-
-/** One for all copies of this package in a process. */
-function workOfProcess(): ProcessWork {
-  const all = globalThis as { [registry]?: ProcessWork }
-  all[registry] ??= { busy: new Set(), waiting: [], isEnding: false }
-  return all[registry]
-}
-
-/** From now on every receiver of the process refuses what arrives, or no more. */
+/** Makes every receiver of this process reject deliveries; `false` undoes it. */
 export function endProcess(isEnding = true): void {
-  workOfProcess().isEnding = isEnding
+  processState().isEnding = isEnding
 }
 
-export const isProcessEnding = (): boolean => workOfProcess().isEnding
+export const isProcessEnding = (): boolean => processState().isEnding
 
-/** Resolves when no receiver of the process has a delivery at work. */
+/** Resolves when no receiver of the process has a delivery in flight. */
 export async function noneInProcess(): Promise<void> {
-  const { busy, waiting } = workOfProcess()
-  while (busy.size > 0) await new Promise<void>((resolve) => waiting.push(resolve))
+  const { busy, onIdle } = processState()
+  while (busy.size > 0) await new Promise<void>((resolve) => onIdle.push(resolve))
 }
 
 /** Aborts the handlers of every receiver. */
 export function abortInProcess(): void {
-  for (const abort of [...workOfProcess().busy]) abort()
+  for (const abort of [...processState().busy]) abort()
 }
 
-/** Deliveries that began between two waits of `InFlight`: counted, for a set would cost each more. */
-class Generation {
-  size = 0
-  ended: (() => void) | undefined
-  readonly #left: () => void
-
-  constructor(left: () => void) {
-    this.#left = left
-  }
-
-  leave(): void {
-    this.size -= 1
-    if (this.size === 0) this.ended?.()
-    this.#left()
-  }
+interface Waiter {
+  /** The deliveries that it still waits for. */
+  readonly left: Set<object>
+  readonly resolve: () => void
 }
 
-/** A delivery that is counted, until it leaves. */
-export interface AtWork {
-  leave(): void
-}
-
-/** The deliveries that are at work, for those who wait until they have ended. */
+/** The deliveries of one receiver that are in flight. */
 export class InFlight {
-  readonly #process = workOfProcess()
-  #isEnding = false
-  #all = 0
-  /** Those who wait until nothing is at work. */
-  #waiting: (() => void)[] = []
-  readonly #left = (): void => {
-    this.#all -= 1
-    if (this.#all > 0) return
-    for (const resolve of this.#waiting.splice(0)) resolve()
-    const { busy, waiting } = this.#process
-    busy.delete(this.#abort)
-    if (busy.size === 0) for (const resolve of waiting.splice(0)) resolve()
-  }
-  #current = new Generation(this.#left)
-  /** Resolves when all generations before the current one have ended. */
-  #earlier: Promise<void> | undefined
+  readonly #process = processState()
+  readonly #all = new Set<object>()
+  readonly #waiters = new Set<Waiter>()
   readonly #abort: () => void
+  #isEnding = false
 
+  /** `abort` ends the handlers of the receiver. */
   constructor(abort: () => void) {
     this.#abort = abort
   }
 
-  /** Nothing more is taken. */
+  /** Makes the receiver reject deliveries. */
   end(): void {
     this.#isEnding = true
   }
 
-  /** Whether it was ended, or the process is about to exit. */
+  /** True once the receiver drains, or the process is about to exit. */
   get isEnding(): boolean {
     return this.#isEnding || this.#process.isEnding
   }
 
-  /** Counts one delivery more. */
-  enter(): AtWork {
-    if (this.#all === 0) this.#process.busy.add(this.#abort)
-    this.#all += 1
-    this.#current.size += 1
-    return this.#current
+  enter(delivery: object): void {
+    if (this.#all.size === 0) this.#process.busy.add(this.#abort)
+    this.#all.add(delivery)
   }
 
-  /** Counts some work for as long as it takes; not that of refusals, which strangers can cause. */
-  async during<Result>(work: () => Promise<Result>): Promise<Result> {
+  leave(delivery: object): void {
+    this.#all.delete(delivery)
+    for (const waiter of this.#waiters) {
+      if (!waiter.left.delete(delivery) || waiter.left.size > 0) continue
+      this.#waiters.delete(waiter)
+      waiter.resolve()
+    }
+    if (this.#all.size > 0) return
+    const { busy, onIdle } = this.#process
+    busy.delete(this.#abort)
+    if (busy.size === 0) for (const resolve of onIdle.splice(0)) resolve()
+  }
+
+  /**
+   * Counts a request until its reply is made; not once the receiver drains, because
+   * unauthenticated clients could then keep the process from ending.
+   */
+  async during<Result>(request: object, work: () => Promise<Result>): Promise<Result> {
     if (this.isEnding) return work()
-    const one = this.enter()
+    this.enter(request)
     try {
       return await work()
     } finally {
-      one.leave()
+      this.leave(request)
     }
   }
 
-  /** Resolves when what is at work now has ended. */
+  /** Resolves when the deliveries that are in flight now have ended. */
   settled(): Promise<void> {
-    const { promise, resolve } = deferred<void>()
-    const generation = this.#current
-    if (generation.size === 0) resolve()
-    else generation.ended = resolve
-    this.#current = new Generation(this.#left)
-    const both = Promise.all([this.#earlier, promise]).then(() => {
-      if (this.#earlier === both) this.#earlier = undefined
-    })
-    this.#earlier = both
-    return both
+    if (this.#all.size === 0) return Promise.resolve()
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#waiters.add({ left: new Set(this.#all), resolve })
+    return promise
   }
 
-  /** Resolves when nothing is at work. Of those who wait each may be overtaken by another delivery. */
+  /** Resolves when no delivery is in flight. New deliveries can delay it. */
   async none(): Promise<void> {
-    while (this.#all > 0) await new Promise<void>((resolve) => this.#waiting.push(resolve))
+    while (this.#all.size > 0) await this.settled()
   }
 }

@@ -1,4 +1,4 @@
-// Which events a pattern stands for, as types: names, families, `*`, and the deprecated names.
+// The events of a pattern, as types: names, families, `*`, and deprecated names.
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { EventMap, KnownEvent, ReversalEvent, UnknownEvent } from '../protocol/events.ts'
 import type { SchemaMap } from '../protocol/meanings.ts'
@@ -11,7 +11,7 @@ import type {
 } from '../protocol/names.ts'
 import type { AssembledVerification, Client } from '../protocol/resources.ts'
 
-/** The service's events, with those that `schemas` replaces or adds. */
+/** The service's events, and the events that `schemas` replaces or adds. */
 export type EventsWith<Schemas extends SchemaMap> = Omit<EventMap, keyof Schemas> & {
   readonly [Name in keyof Schemas & string]: KnownEvent<
     Name,
@@ -25,8 +25,8 @@ type FamilyOf<Name extends string> = Name extends `${infer Type}.${string}` ? `$
 /** The patterns that `on` accepts. */
 export type Pattern<Events> = NamesOf<Events> | FamilyOf<NamesOf<Events>> | ReversalName | '*'
 
-/** The deprecated names that `on` also accepts. */
-export type LegacyPattern = LegacyName | LegacyFamily
+/** The patterns that `on` accepts, deprecated names among them. */
+export type PatternOrLegacy<Events> = Pattern<Events> | LegacyName | LegacyFamily
 
 type DataOf<Event> = Event extends { readonly data: infer Data } ? Data : never
 

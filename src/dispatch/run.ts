@@ -1,14 +1,54 @@
-// One attempt at an event: its handlers in turn, each within its time, with a context that makes what
-// costs something when it is asked for.
+// One attempt at an event: runs its handlers in turn, each within its time limit, with a context that
+// computes costly values when a handler asks for them.
 import { sha256, sha256Hex } from '#hmac'
-import { idempotencyKeyOf, type VerifiedDelivery } from '../delivery.ts'
-import { isPromise } from '../foundation/promises.ts'
+import type { VerifiedDelivery } from '../delivery.ts'
+import { WebhookError } from '../errors.ts'
+import { isPromise } from '../host/promises.ts'
 import type { Superseded, WebhookEvent } from '../protocol/events.ts'
 import type { Authenticity } from '../protocol/scheme-definition.ts'
 import { toHex } from '../signature/encoding.ts'
-import { type Around, callWebhookHandler, runAround } from './around.ts'
-import type { Context, HandlerFailure, HandlerReport, Registration } from './handler.ts'
-import type { RunningHandler, RunningHandlers } from './running.ts'
+import type {
+  Around,
+  Context,
+  Handler,
+  HandlerFailure,
+  HandlerReport,
+  Registration,
+} from './handler.ts'
+
+/** Handlers that have not ended, so that a drain can abort them. */
+export class RunningHandlers {
+  readonly #running = new Set<HandlerRun>()
+  #reason: unknown
+  #timeout = Number.POSITIVE_INFINITY
+
+  /** Why they were aborted; undefined while they may run. */
+  get reason(): unknown {
+    return this.#reason
+  }
+
+  /** True if handlers time out when they are aborted, so that other failures count. */
+  get isTimed(): boolean {
+    return this.#timeout !== Number.POSITIVE_INFINITY
+  }
+
+  add(run: HandlerRun): void {
+    if (this.#reason !== undefined) run.abort(this.#reason, this.#timeout)
+    else this.#running.add(run)
+  }
+
+  delete(run: HandlerRun): void {
+    this.#running.delete(run)
+  }
+
+  /** Aborts the handlers that run, and all later ones; those that ran for `timeout` ms time out. */
+  abort(reason: unknown, timeout = Number.POSITIVE_INFINITY): void {
+    this.#reason = reason
+    this.#timeout = timeout
+    for (const run of [...this.#running]) run.abort(reason, timeout)
+    this.#running.clear()
+  }
+}
 
 /** Additions of an inbox to a handler's context. */
 export interface ContextExtras {
@@ -103,10 +143,33 @@ class HandlerContext implements Context {
   }
 }
 
-/** Hears what became of each handler, and how many milliseconds it ran. */
+interface KeySource {
+  /** The id of the event. */
+  readonly id?: string | undefined
+  /** The inbox's id of the entry. */
+  readonly entryId?: string | undefined
+  readonly bodyHash: () => string
+}
+
+/**
+ * Returns the key that every attempt of an event has, and no other event of any tenant. An event
+ * without an id and an inbox has the hash of its body, which other events may share. The tenant's
+ * part is escaped, so that no id passes for another kind of key.
+ */
+function idempotencyKeyOf(
+  { id, entryId, bodyHash }: KeySource,
+  tenant: string | undefined,
+): string {
+  const unnamed = () => (entryId === undefined ? `sha256=${bodyHash()}` : `entry=${entryId}`)
+  const key = id === undefined ? unnamed() : id.replace(/^(?=(?:sha256|entry|id)=)/, 'id=')
+  if (tenant !== undefined) return `${encodeURIComponent(tenant)}:${key}`
+  return key.includes(':') ? `:${key}` : key
+}
+
+/** Receives the report of each handler, and how many milliseconds it ran. */
 export type HearAttempt = (report: HandlerReport, task: Task, duration: number) => void
 
-/** Runs an attempt; a promise only where a handler gave one, or the runtime hashes later. */
+/** Runs an attempt; returns a promise only if a handler does, or the runtime hashes asynchronously. */
 export function runTask(
   task: Task,
   services: ContextServices,
@@ -121,7 +184,7 @@ export function runTask(
   })
 }
 
-/** One attempt: its handlers run one after the other, and one that fails stops no other. */
+/** One attempt: runs its handlers in turn; a handler that fails does not stop the others. */
 class Run {
   readonly task: Task
   /** The body's SHA-256 in hex, where it had to be made before a handler can ask. */
@@ -154,7 +217,7 @@ class Run {
     return this.#services.reads.current(event, { signal, delivery })
   }
 
-  /** A promise only where a handler gave one. */
+  /** Returns a promise only if a handler does. */
   all(
     registrations: readonly Registration[],
   ): readonly HandlerReport[] | Promise<readonly HandlerReport[]> {
@@ -182,11 +245,11 @@ class Run {
     return isPromise(report) ? report.then(tell) : tell(report)
   }
 
-  /** A promise only where the handler gave one. */
+  /** Returns a promise only if the handler does. */
   #report(registration: Registration, began: number): HandlerReport | Promise<HandlerReport> {
     const { id: handler, handler: handle } = registration
     const { reason } = this.running
-    // What it began now would be aborted in the same turn, and begun again after the restart.
+    // A handler that began now would be aborted in the same turn.
     if (reason !== undefined) return { ok: false, handler, code: 'DRAINING', error: reason }
     const context = new HandlerContext(this, handler)
     const args = { event: this.task.event, context }
@@ -211,9 +274,8 @@ interface Started {
   readonly began: number
 }
 
-/** A handler that gave a promise, within its time; a late end of it counts for nothing. */
-class HandlerRun implements RunningHandler {
-  place = -1
+/** A handler that returned a promise. What it does after its time limit has no effect. */
+class HandlerRun {
   readonly #started: Started
   #end: ((report: HandlerReport) => void) | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
@@ -272,4 +334,34 @@ class HandlerRun implements RunningHandler {
     HandlerContext.abort(context, error)
     this.#end?.({ ok: false, handler, code, error })
   }
+}
+
+interface HandlerArguments {
+  readonly event: WebhookEvent
+  readonly context: Context
+}
+
+/** Calls a handler. `inspectError` cuts stacks at the name of this function. */
+function callWebhookHandler(handle: Handler, { event, context }: HandlerArguments): unknown {
+  return handle(event, context)
+}
+
+/** @throws WebhookError `HANDLER_INVALID` when `around` did not call `run`; what either threw */
+async function runAround(around: Around, handle: Handler, args: HandlerArguments): Promise<void> {
+  let result: Promise<unknown> | undefined
+  const run = () => {
+    // A second call returns the result of the first.
+    result ??= (async () => callWebhookHandler(handle, args))()
+    // `around` need not await it; its failure is awaited below.
+    result.catch(() => {})
+    return result
+  }
+  await around(run, args.event, args.context)
+  if (!result) {
+    throw new WebhookError(
+      'HANDLER_INVALID',
+      'around returned without calling run(), so the handler did not run: call it, e.g. around: (run) => run()',
+    )
+  }
+  await result
 }

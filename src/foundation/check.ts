@@ -43,7 +43,7 @@ export function shown(value: unknown): string {
   return `${typeof value} ${String(value)}`
 }
 
-/** The same without any text, which may be a secret, an address with its password or a person's. */
+/** A value without its text, which may be a secret or a person's data. */
 export function kindShown(value: unknown): string {
   if (typeof value !== 'string') return shown(value)
   return value === '' ? 'an empty string' : 'a string'
@@ -112,14 +112,4 @@ export function checkMilliseconds(name: string, value: unknown, least = 1): void
 export function checkFunction(name: string, value: unknown, example: string): void {
   if (value === undefined || typeof value === 'function') return
   throw invalid(`${name} must be a function, e.g. ${example}, got ${shown(value)}`)
-}
-
-/** Under it lies the inside of a receiver; the copies of this package in a process share it. */
-export const receiverInside = Symbol.for('idv-webhooks.receiver')
-
-/** The inside of what createReceiver() returned; undefined for anything else. */
-export function insideOf<Inside>(receiver: unknown): Inside | undefined {
-  if (typeof receiver !== 'object' || receiver === null) return undefined
-  // Trust is granted here: only createReceiver() sets the symbol.
-  return (receiver as { readonly [receiverInside]?: Inside })[receiverInside]
 }

@@ -1,4 +1,4 @@
-// Objects without the keys that nobody set: an optional key is absent instead of undefined.
+// Objects without undefined values: an optional key is absent.
 
 type Defined<Value> = {
   [Key in keyof Value as undefined extends Value[Key] ? never : Key]: Value[Key]

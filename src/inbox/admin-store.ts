@@ -49,7 +49,7 @@ export interface Reopening {
   readonly ids: readonly string[]
   readonly from: readonly EntryState[]
   readonly now: number
-  /** Whether entries with the reason `CONFLICT` or `DISMISSED` are among them; others leave them out. */
+  /** Includes entries with the reason `CONFLICT` or `DISMISSED`. */
   readonly setAside?: boolean
   /** Runs every handler again as a replay, checkpoints or not. */
   readonly replay?: boolean
@@ -61,7 +61,7 @@ export interface Purge {
   readonly deadBefore: number
   readonly keysBefore: number
   readonly limit: number
-  /** Whether the purge of another process is waited for: an operator's erases what no other does. */
+  /** Wait for a purge in another process (operators) instead of skipping (workers). */
   readonly waits?: boolean
 }
 
@@ -70,7 +70,7 @@ export interface Purged {
   readonly erased: number
   /** Entries and keys deleted for good. */
   readonly deleted: number
-  /** There may be more to go, even where nothing of the above was left. */
+  /** There may be more to erase, even if this page erased nothing. */
   readonly hasMore?: boolean
 }
 
@@ -100,9 +100,9 @@ export interface StoreStats {
   readonly oldest?: number
   /** Since when the longest waiting lane has been due. */
   readonly due?: number
-  /** When the newest of the entries was stored that still exist. */
+  /** When the newest entry was stored. */
   readonly newest?: number
-  /** Where it was asked for; sorted by handler. */
+  /** If it was asked for; sorted by handler. */
   readonly latency?: readonly StoredLatency[]
 }
 
@@ -114,22 +114,22 @@ export interface AdminStore {
   /** A dead entry becomes skipped and its lane goes on; false when it was not dead. */
   dismiss(id: string, now: number): Promise<boolean>
   /**
-   * Erases the payloads and failures of a lane, of what is related to it and of the evidence of
-   * their conflicts: of every tenant unless the lane names one, or of none where only that is meant.
-   * Open entries are skipped; leased ones once their holder settles them, in whatever way, or is
-   * gone: until then they hold their lane. Afterwards their keys match any bytes.
-   * A store may commit page by page, once it has skipped what is open: repeated after a failure it
-   * erases the rest.
+   * Erases the payloads and failures of a lane, of related entries, and of the evidence of their
+   * conflicts. A lane without a tenant means that lane of every tenant, or with `ofNone` only the
+   * lane itself. Open entries are skipped; a leased entry is skipped, and holds its lane, until its
+   * holder settles it or is gone. Afterwards the keys match any bytes. A store may commit page by
+   * page, open entries first; a repeated call erases the rest.
    */
   forget(lane: string, now: number, ofNone?: boolean): Promise<number>
   /**
-   * Erases payloads and failures past their time. A dead entry that holds its lane stays: only a
-   * person ends that. In a shared store one process at a time purges; the others wait or get zeros.
+   * Erases payloads and failures past their retention. A dead entry that holds its lane stays until
+   * it is redriven or dismissed. In a shared store one process at a time purges; the others wait or
+   * get zeros.
    */
   purge(purge: Purge): Promise<Purged>
   /**
-   * With `latency` also that of each handler that has succeeded: from the occurrence of the event,
-   * or its storing where the sender names no time, until the entry was done. Replays and erased
+   * With `latency` it includes the latency of each handler that succeeded: from the occurrence of the
+   * event, or its storing if the sender names no time, until the entry was done. Replays and erased
    * entries are left out. The percentile p is the least value that p % do not exceed.
    */
   stats(now: number, latency?: LatencyQuery): Promise<StoreStats>

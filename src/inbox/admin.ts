@@ -4,7 +4,7 @@ import { WebhookError } from '../errors.ts'
 import { checkMilliseconds, checkOptionNames } from '../foundation/check.ts'
 import type { Clock } from '../foundation/clock.ts'
 import type { Entity } from '../protocol/events.ts'
-import type { LatencyQuery, Purged, StoredEntry, StoreQuery, StoreStats } from './admin-store.ts'
+import type { LatencyQuery, StoredEntry, StoreQuery, StoreStats } from './admin-store.ts'
 import { unpackContent, unpackMetadata } from './content.ts'
 import type { Encryption } from './encryption.ts'
 import type { Entry, EntryState } from './entry.ts'
@@ -22,9 +22,7 @@ import {
   redrivenFrom,
 } from './entry-query.ts'
 import type { Fingerprints } from './fingerprint.ts'
-import { noteKeysPurged } from './keys-purged.ts'
 import type { InboxStore } from './store.ts'
-import { sweepTime } from './sweep-time.ts'
 
 export interface EntryPage {
   readonly entries: readonly Entry[]
@@ -69,22 +67,12 @@ export interface HandlerLatency {
   readonly longest: number
 }
 
-/** Days after which payloads and keys go. */
-export interface RetentionDays {
-  readonly done: number
-  readonly dead: number
-  readonly keys: number
-}
-
 /** Dependencies of an InboxAdmin. */
 export interface AdminDeps {
   readonly store: InboxStore
   readonly encryption: Encryption
   readonly fingerprints: Fingerprints
   readonly now: Clock
-  readonly retention: RetentionDays
-  /** Whether `now` may be ahead for a moment, as the clocks of machines are. */
-  readonly doubtsClock: boolean
 }
 
 const day = 24 * 60 * 60 * 1000
@@ -178,34 +166,6 @@ export class InboxAdmin {
     const { tenant } = options
     checkTenant('forget', tenant)
     return this.#deps.store.forget(this.#lane(entity, tenant), this.#now(), tenant === null)
-  }
-
-  /**
-   * Page by page; `isWhole` when nothing is left to go. With `goesOn`, which ends it, it is a sweep:
-   * what another process is just erasing is left to that, and no clock is believed at once.
-   */
-  async purge(goesOn?: () => boolean): Promise<Purged & { readonly isWhole: boolean }> {
-    const { store, retention, doubtsClock } = this.#deps
-    const isSweep = goesOn !== undefined
-    const now = isSweep && doubtsClock ? await sweepTime(store, this.#now()) : this.#now()
-    const purge = {
-      doneBefore: now - retention.done * day,
-      deadBefore: now - retention.dead * day,
-      keysBefore: now - retention.keys * day,
-      limit: pageSize,
-      waits: !isSweep,
-    }
-    await noteKeysPurged(store, { before: purge.keysBefore, now })
-    let erased = 0
-    let deleted = 0
-    do {
-      const gone = await store.purge(purge)
-      erased += gone.erased
-      deleted += gone.deleted
-      const isAny = gone.erased + gone.deleted > 0
-      if (!isAny && !gone.hasMore) return { erased, deleted, isWhole: true }
-    } while (goesOn?.() ?? true)
-    return { erased, deleted, isWhole: false }
   }
 
   async #isThere(id: string): Promise<boolean> {

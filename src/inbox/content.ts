@@ -16,14 +16,12 @@ interface Metadata {
   readonly tenant?: string
   readonly signedId?: string
   readonly authenticity?: Authenticity
-  /** The vendor of the receiver that kept it; entries of versions before 0.2.0 have none. */
-  readonly vendor?: string
-  readonly unfit?: true
+  readonly schemaRejected?: true
   readonly key?: string
   readonly entity?: Entity
 }
 
-/** Credentials for a proxy in front of the receiver are not evidence, so they are not kept. */
+/** Credentials of a proxy in front of the receiver are not stored. */
 const dropped = /^(authorization|proxy-authorization|cookie|x-api-key)$/
 
 /** The two parts of an entry's content, encrypted. */
@@ -34,14 +32,14 @@ export interface Content {
 
 export function packContent(
   id: string,
-  { delivery, vendor, unfit, key, entity }: Arrival,
+  { delivery, schemaRejected, key, entity }: Arrival,
   encryption: Encryption,
 ): Content {
   const { headers, url, receivedAt, secretId, tenant, signedId, authenticity, body } = delivery
   const metadata: Metadata = {
     headers: headers.filter(([name]) => !dropped.test(name)),
     receivedAt: receivedAt.getTime(),
-    ...defined({ url, secretId, tenant, signedId, authenticity, vendor, unfit, key, entity }),
+    ...defined({ url, secretId, tenant, signedId, authenticity, schemaRejected, key, entity }),
   }
   return {
     metadata: encryption.encrypt(
@@ -62,7 +60,7 @@ export function unpackMetadata(
   return bytes && metadataIn(bytes)
 }
 
-/** A damaged row affects its own entry alone. */
+/** Never throws: a damaged row affects only its own entry. */
 function metadataIn(bytes: Uint8Array): Metadata | undefined {
   try {
     const metadata = JSON.parse(new TextDecoder().decode(bytes)) as Partial<Metadata> | null
@@ -73,14 +71,13 @@ function metadataIn(bytes: Uint8Array): Metadata | undefined {
   }
 }
 
-/** A kept delivery as it was verified, and as the receiver read it that kept it. */
+/** A stored delivery, and whether the receiver that stored it rejects its data. */
 interface OpenedContent {
   readonly delivery: VerifiedDelivery
-  readonly vendor?: string
-  readonly unfit?: true
+  readonly schemaRejected?: true
 }
 
-/** Opens what was kept; undefined when no key opens it or it is damaged. */
+/** Decrypts a stored delivery; undefined if no key opens it or it is damaged. */
 export function unpackContent(
   id: string,
   content: Content,
@@ -89,19 +86,19 @@ export function unpackContent(
   const metadata = unpackMetadata(id, content.metadata, encryption)
   const body = encryption.decrypt(content.body, `${id}:body`)
   if (!metadata || !body) return undefined
-  const { key: _, entity: __, vendor, unfit, receivedAt, ...rest } = metadata
-  // Only what `verify` had proved was ever kept.
+  const { key: _, entity: __, schemaRejected, receivedAt, ...rest } = metadata
+  // Only verified deliveries are ever stored.
   const delivery = markVerified({ ...rest, receivedAt: new Date(receivedAt), body })
-  return { delivery, ...defined({ vendor, unfit }) }
+  return { delivery, ...defined({ schemaRejected }) }
 }
 
-/** Never throws: what is wrong with one entry must not keep the others that were claimed with it. */
+/** Never throws: one bad entry must not stop the others that were claimed with it. */
 export function openedOf(
   { id, metadata, body }: Claimed,
   encryption: Encryption,
-): Partial<OpenedContent> & { readonly isHopeless?: true } {
+): Partial<OpenedContent> & { readonly isUnrecoverable?: true } {
   if (!metadata || !body || encryption.isRefused(metadata) || encryption.isRefused(body)) {
-    return { isHopeless: true }
+    return { isUnrecoverable: true }
   }
   try {
     return unpackContent(id, { metadata, body }, encryption) ?? {}

@@ -15,8 +15,8 @@ export interface EncryptionOptions {
   readonly previous?: readonly EncryptionKey[]
   /**
    * Also accepts entries stored before encryption was enabled. While this is on, anyone who can
-   * write to the store can inject events, so remove it once they are handled. Without it a worker
-   * refuses to start while such entries are open.
+   * write to the store can inject events, so remove it once they are handled. Without it such
+   * entries become dead letters (`UNREADABLE`).
    */
   readonly acceptUnencrypted?: boolean
 }
@@ -25,8 +25,6 @@ export interface EncryptionOptions {
 export interface Encryption {
   /** Whether a key was passed. */
   readonly hasKey: boolean
-  /** Whether it reads what was kept without a key. */
-  readonly acceptsUnencrypted: boolean
   encrypt(bytes: Uint8Array, label: string): Uint8Array
   /** The bytes, or undefined when no key decrypts them. */
   decrypt(stored: Uint8Array, label: string): Uint8Array | undefined
@@ -53,7 +51,6 @@ export function createEncryption(options?: EncryptionOptions): Encryption {
     encrypted[0] === unencryptedMark && !acceptsUnencrypted
   return {
     hasKey: current !== undefined,
-    acceptsUnencrypted,
     encrypt: (bytes, label) => {
       if (!current) return concat([Uint8Array.of(unencryptedMark), bytes])
       const nonce = randomBytes(nonceLength)

@@ -1,5 +1,5 @@
-// Checks of what an operator asks: a filter that is misspelt must not just find nothing, and must
-// not reach the commit that holds somebody's delivery.
+// Checks the filters of operators: a misspelt filter must not just find nothing, nor reach the commit
+// that stores deliveries.
 import { checkChoice, checkWholeNumber, invalid, shown, suggestion } from '../foundation/check.ts'
 import type { Entity } from '../protocol/events.ts'
 import { canonicalName } from '../protocol/names.ts'
@@ -13,7 +13,7 @@ export interface EntryFilter {
   readonly name?: string
   /** An entity, or `type:id`; also finds events that speak of it. */
   readonly entity?: Entity | string
-  /** Of this tenant alone; null for entries of no tenant. */
+  /** Entries of one tenant; null for entries without a tenant. */
   readonly tenant?: string | null
   /** Received since then. */
   readonly since?: Date | string
@@ -25,19 +25,19 @@ export interface EntryFilter {
 export interface EntryQuery extends EntryFilter {
   /** Default 50, at most 500. */
   readonly limit?: number
-  /** Where the page before ended. */
+  /** The `cursor` of the previous page. */
   readonly cursor?: string
 }
 
 /** Options of `get`. */
 export interface GetOptions {
-  /** With the kept bytes and headers: a person's data. */
+  /** Includes the stored bytes and headers: a person's data. */
   readonly withDelivery?: boolean
 }
 
 /** Options of `forget`. */
 export interface ForgetOptions {
-  /** Of this tenant alone, or with null of none; of all where it is left out. */
+  /** Erases for one tenant, or with null for none; for all if it is left out. */
   readonly tenant?: string | null
 }
 
@@ -60,10 +60,7 @@ export function checkRedrive(filter: EntryFilter | string): void {
   else checkFilter('redrive', filterObject('redrive', filter), redrivable)
 }
 
-/**
- * The states that a redrive moves entries from. One that waits for its retry is not among them
- * unless it is meant: by its id, or by its state.
- */
+/** The states that a redrive moves entries from: `retry` only if the filter names an id or it. */
 export function redrivenFrom({ id, state }: EntryFilter): readonly EntryState[] {
   if (state !== undefined) return redrivable.filter((one) => [state].flat().includes(one))
   return id === undefined ? redrivable.filter((one) => one !== 'retry') : redrivable
@@ -81,7 +78,7 @@ export function checkId(by: string, id: unknown): void {
 export function checkEntity(by: string, entity: Entity | string): void {
   const { type, id } = typeof entity === 'string' ? partsOf(entity) : (entity ?? {})
   const isMeant = typeof entity !== 'string' || id?.trim() === id
-  // Any event files its entry under its family; a misspelt one would just find nothing.
+  // Every family of events has entities, so only near misses of known types are refused.
   const meant = typeof entity === 'string' ? misspelt(type ?? '') : ''
   if (isText(type) && isText(id) && isMeant && meant === '') return
   throw invalid(
@@ -122,7 +119,7 @@ function checkFilter(
     if (typeof value !== 'string') {
       throw invalid(`${by}: ${field} must be a string, got ${kindOf(value)}`)
     }
-    // A list may show all for an empty field of a form; nothing is done to all of them for one.
+    // A list may show all for an empty field of a form; a redrive must not run all.
     if (by === 'redrive' && value.trim() === '') {
       throw invalid(`${by}: ${field} is empty: leave it out to mean all`)
     }
@@ -131,7 +128,7 @@ function checkFilter(
 }
 
 /**
- * An empty name is a variable that is not set, and would be taken for that of a tenant.
+ * Refuses an empty name, which is an unset variable.
  *
  * @throws WebhookError `OPTION_INVALID`
  */

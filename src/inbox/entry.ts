@@ -1,36 +1,34 @@
-// One delivery in the inbox: what the receiver hands over, what it hears back, the states that an
-// entry goes through and the moves between them.
+// One delivery in the inbox: the arrival that the receiver passes, the result of keeping it, and the
+// states of an entry.
 import type { VerifiedDelivery } from '../delivery.ts'
 import type { Entity, EventSource } from '../protocol/events.ts'
 
-/** A verified delivery with what could be read of it; bytes that nobody understood have no name. */
+/** A verified delivery with its parsed parts; bytes that could not be parsed have no name. */
 export interface Arrival {
   readonly delivery: VerifiedDelivery
   readonly source: EventSource
-  /** The vendor of the receiver that takes it; absent for the service's own events. */
-  readonly vendor?: string
-  /** The id that tells duplicates: from authenticated bytes only. */
+  /** The id that identifies duplicates, from authenticated bytes only. */
   readonly key?: string
-  /** There is no id, and equal bodies are one event. */
+  /** Equal bodies are one event, because there is no id. */
   readonly dedupe?: 'body'
-  /** The part of the body that repeats have in common; all of it where there is none. */
+  /** The part of the body that repeats have in common; by default all of it. */
   readonly lasting?: Uint8Array
-  /** Who kept it refuses its data. */
-  readonly unfit?: true
+  /** The receiver that stores it rejects its data. */
+  readonly schemaRejected?: true
   readonly name?: string
   readonly receivedName?: string
   readonly entity?: Entity
-  /** Another resource that the event speaks of; forgetting that one forgets this event too. */
+  /** Another resource of the event; forgetting that resource forgets this event too. */
   readonly related?: Entity
   readonly occurredAt?: Date
-  /** When its resource changed last, as the event has it. */
+  /** When its resource changed last, as the event states it. */
   readonly updatedAt?: Date
   /**
-   * Identifies the occurrence, whatever reports it: if a webhook and reconcile bring the same occurrence, the second is
-   * a duplicate. Two webhooks are compared by their keys alone.
+   * Identifies the occurrence: if a webhook and reconcile bring the same one, the second is a
+   * duplicate. Two webhooks are compared by their keys alone.
    */
   readonly occurrence?: string
-  /** It is a later occurrence than the one that reconcile has fed under that. */
+  /** It is later than the occurrence that reconcile fed. */
   readonly recurs?: true
 }
 
@@ -52,8 +50,8 @@ export function isOpen(state: EntryState): boolean {
 export const mostConflicts = 8
 
 /**
- * Entries of an entity that a later one, which names its client, makes findable by that client: the newest.
- * The delivery that does so is kept in one commit with others. `forget` finds all.
+ * The number of earlier entries of an entity that a later entry, which names its client, relates to
+ * that client: the newest. `forget` finds all.
  */
 export const mostEarlier = 500
 
@@ -73,12 +71,12 @@ export type EntryReason =
   | 'DISMISSED'
   | 'FORGOTTEN'
 
-/** Whether it waits for nobody, as evidence or because a person settled it: it runs only if named. */
+/** True for evidence and dismissed entries: a redrive must name them. */
 export function isSetAside(reason: EntryReason | null | undefined): boolean {
   return reason === 'CONFLICT' || reason === 'DISMISSED'
 }
 
-/** Whether a lane is of one entry alone, which has no entity or could not be read. */
+/** True for the lane of a single entry, which has no entity or could not be parsed. */
 export function isOwnLane({ id, lane }: { readonly id: string; readonly lane: string }): boolean {
   return lane.split('.')[0] === id
 }
@@ -117,10 +115,10 @@ export interface Entry {
   /** The entry whose key this one shares, with other bytes. */
   readonly conflictOf?: string
   readonly bytes: number
-  /** The payload is gone: its retention is over, or the person was forgotten. */
+  /** The payload was erased, by retention or `forget`. */
   readonly erased: boolean
-  /** No key opens what is kept of it, or that is damaged: it cannot be handled as it is. */
+  /** No key decrypts its content, or the content is damaged. */
   readonly unreadable?: true
-  /** The payload, only where it was asked for. */
+  /** The payload, if it was asked for. */
   readonly delivery?: VerifiedDelivery
 }

@@ -1,4 +1,4 @@
-// Keyed hashes of ids: lanes and keys are compared, never read, and an id may be an e-mail address.
+// Keyed hashes of ids: lanes and keys are only compared, and an id may be an e-mail address.
 import { createHash, createHmac } from 'node:crypto'
 import type { Entity } from '../protocol/events.ts'
 
@@ -11,7 +11,7 @@ export interface Fingerprints {
   ): string
   /** The suffix, after a dot, of every lane and key of a tenant. */
   tenant(name: string): string
-  /** The lanes and keys of one tenant, or of what has none: `<hash>` and `<hash>.<tenant>`. */
+  /** The lanes and keys of one tenant (`<hash>.<tenant>`), or without a tenant (`<hash>`). */
   within(tenant: string | undefined): Fingerprints
   /** Tells bytes apart. */
   digest(bytes: Uint8Array): string
@@ -27,13 +27,13 @@ export function createFingerprints(salt: Uint8Array): Fingerprints {
     key: (kind, ...parts) => hash(kind, ...parts) + suffix,
     tenant: (name) => hash('tenant', name),
     within: (tenant) => make(tenant === undefined ? '' : `.${hash('tenant', tenant)}`),
-    // Keyed too: under encryption nobody can try out what an erased payload may have been.
+    // Keyed too: else a guess of an erased payload could be confirmed.
     digest: (bytes) => createHmac('sha256', salt).update(bytes).digest('base64url'),
   })
   return make('')
 }
 
-/** The hash of a body that stands for its id; keyed once more before it is kept. */
+/** The hash of a body that serves as its id; it is keyed before it is stored. */
 export function hashOf(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('base64url')
 }

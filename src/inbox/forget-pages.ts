@@ -1,5 +1,5 @@
-// Forgetting in two passes, page by page. The first goes from the end of each entity: it skips what
-// is open and erases what is at work, so that no handler begins while the second erases all.
+// Forgets in two passes, page by page. The first goes from the end of each lane, skips open entries and
+// erases leased ones, so that no handler begins while the second pass erases all.
 
 /** An entry by its lane and number. */
 export interface Place {
@@ -7,9 +7,9 @@ export interface Place {
   readonly seq: number
 }
 
-/** Which page: entries behind `after`, of those that were there when the first one was asked for. */
+/** A page: entries behind `after` that existed at the first page. */
 export interface ForgetPage {
-  /** Those that are open are skipped, from the end on, and only what is at work is erased. */
+  /** The first pass, which skips open entries and erases only leased ones. */
   readonly open: boolean
   readonly after: Place
   /** The number of the last entry; the first page finds it. */

@@ -11,8 +11,8 @@ import {
   shown,
 } from '../foundation/check.ts'
 import type { Clock } from '../foundation/clock.ts'
-import type { RetentionDays } from './admin.ts'
 import type { EncryptionOptions } from './encryption.ts'
+import type { RetentionDays } from './retention.ts'
 import { createRetry, type Retry, type RetryOptions } from './retry.ts'
 import type { InboxStore, StoreCapabilities } from './store.ts'
 
@@ -21,18 +21,17 @@ export interface InboxOptions<Tx = unknown> {
   readonly store: InboxStore<Tx>
   readonly retry?: RetryOptions
   /**
-   * After a dead letter its entity goes on (`context.gap` tells) or waits; default `continue`, which
-   * also frees what waited under `block` before.
+   * After a dead letter its entity continues (with `context.gap`) or waits; default `continue`, which
+   * also releases entities that waited under `block`.
    */
   readonly onDead?: 'continue' | 'block'
   /**
-   * `body`: deliveries without an id are deduplicated by their bytes, whatever name a header states.
-   * Default `id`.
+   * `body`: deliveries without an id are deduplicated by their bytes. Default `id`.
    */
   readonly dedupe?: 'id' | 'body'
   /**
-   * Days: payloads 7 after done, 90 after dead or skipped; keys that tell duplicates 30. A dead
-   * entry that holds its lane stays until it is redriven or dismissed.
+   * Days: payloads 7 after done, 90 after dead or skipped; keys 30. A dead entry that holds its lane
+   * stays until it is redriven or dismissed.
    */
   readonly retention?: Partial<RetentionDays>
   /** Encrypts payloads and kept headers at rest. */
@@ -44,8 +43,8 @@ export interface InboxOptions<Tx = unknown> {
   /** Milliseconds after which the claim of a worker that has died lapses. Default 60,000. */
   readonly lease?: number
   /**
-   * Default: the store's clock if it is shared, else one that never goes back, and counts the time in
-   * which the machine slept. Leases of a shared store always go by the store's.
+   * Default: the store's clock if it is shared, else a clock that never goes back and counts the time
+   * in which the machine slept. Leases of a shared store always go by the store's clock.
    */
   readonly now?: Clock
 }
@@ -57,7 +56,7 @@ export interface InboxLimits {
   readonly timeout: number
   readonly lease: number
   readonly dedupeBodies: boolean
-  /** The clock is a machine's, and may be ahead for a moment. */
+  /** True if the clock is a machine's, which may be ahead for a moment. */
   readonly doubtsClock: boolean
 }
 

@@ -1,36 +1,34 @@
-// The policy over any store: what is kept and under which key, how long, and for whom it is opened.
+// The policy over any store: what is kept under which key, for how long, and for whom it is opened.
+import { randomBytes } from 'node:crypto'
+import { WebhookError } from '../errors.ts'
 import { orAborted } from '../foundation/abortable.ts'
-import { type Clock, clockOfProcess } from '../foundation/clock.ts'
+import { type Clock, createAgeClock } from '../foundation/clock.ts'
 import type { Entity } from '../protocol/events.ts'
 import { type EntryPage, InboxAdmin, type InboxStats, type StatsOptions } from './admin.ts'
 import type { Purged } from './admin-store.ts'
-import { Claims } from './claims.ts'
-import { deadline } from './deadline.ts'
 import { createEncryption, type Encryption } from './encryption.ts'
 import type { Arrival, Entry, Kept } from './entry.ts'
-import { createEntryIds } from './entry-id.ts'
 import type { EntryFilter, EntryQuery, ForgetOptions, GetOptions } from './entry-query.ts'
 import { createFingerprints } from './fingerprint.ts'
 import { checkedInboxOptions, type InboxLimits, type InboxOptions } from './inbox-options.ts'
-import { recallSalt } from './key-check.ts'
-import { keysPurged } from './keys-purged.ts'
+import { Leases } from './leases.ts'
+import { assertNotMoved } from './move.ts'
 import type { EntryDeps } from './new-entry.ts'
-import { StoreOpening } from './opening.ts'
-import { type Operated, Operations } from './operations.ts'
+import { deadline, StoreOpening } from './opening.ts'
 import { assignedEntry, insertOccurrence } from './recurrence.ts'
+import { keysPurged, purge } from './retention.ts'
 import type { InboxStore, StoreCapabilities } from './store.ts'
-import type { SettledWork, Swept, Verdict, Work, WorkSource } from './work.ts'
+import type { Operated, SettledWork, Swept, Verdict, Work, WorkSource } from './work.ts'
 import type { Inserted } from './work-store.ts'
 
 /**
- * Keeps what was proved before it is acknowledged, until it is handled. `Tx` is what handlers get
- * as `context.tx`: the store says. A question that means nothing throws WebhookError
- * `OPTION_INVALID`.
+ * Stores verified deliveries before they are acknowledged, until they are handled. `Tx` is the type of
+ * `context.tx`. Invalid arguments throw WebhookError `OPTION_INVALID`.
  */
 export interface Inbox<Tx = unknown> {
   /** Types `context.tx`; it is never there. */
   readonly '~tx'?: () => Tx
-  /** Those of the store; `dedupeDays` is the retention of keys, which the store can meet. */
+  /** The guarantees of the store; `dedupeDays` is the retention of keys. */
   readonly capabilities: StoreCapabilities
   /**
    * Opens the store. The first delivery and `worker.start()` do so themselves.
@@ -39,12 +37,12 @@ export interface Inbox<Tx = unknown> {
    */
   open(): Promise<void>
   /**
-   * Lets the store go; what is asked of the inbox afterwards opens it again.
+   * Closes the store; the next call opens it again.
    *
    * @throws WebhookError `STORE_FAILED` when it hangs for five times the `timeout`
    */
   close(): Promise<void>
-  /** Whether it was closed, and nothing has been asked of it since. */
+  /** True if it was closed, and not opened since. */
   readonly isClosed: boolean
   /** Resolves after the commit that stores the delivery; rejects if nothing was committed. */
   keep(arrival: Arrival): Promise<Kept>
@@ -54,20 +52,20 @@ export interface Inbox<Tx = unknown> {
   get(id: string, options?: GetOptions): Promise<Entry | undefined>
   stats(options?: StatsOptions): Promise<InboxStats>
   /**
-   * Hands dead or skipped entries to the handlers again that have not succeeded; how many. By its id
-   * or with `state: 'retry'` also one that waits for its retry, at once.
+   * Gives dead or skipped entries to the handlers that have not succeeded; returns how many. An id or
+   * `state: 'retry'` includes entries that wait for their retry: they run at once.
    */
   redrive(filter: EntryFilter | string): Promise<number>
-  /** Runs every handler of a done entry again from its kept bytes; false when that cannot be. */
+  /** Runs every handler of a done entry again; false if it is not done or was erased. */
   replay(id: string): Promise<boolean>
-  /** Settles a dead entry for good, so that a lane which it blocks goes on. */
+  /** Sets a dead entry aside, so that a lane which it blocks continues. */
   dismiss(id: string): Promise<boolean>
   /**
-   * Erases the payloads of an entity, and of a client's verifications; how many. Without `tenant`
-   * that of every tenant who has an entity of this id.
+   * Erases the payloads of an entity, and of a client's verifications; returns how many. Without
+   * `tenant` for every tenant that has an entity of this id.
    */
   forget(entity: Entity | string, options?: ForgetOptions): Promise<number>
-  /** Erases what is past its retention. A worker does this at its start and every hour. */
+  /** Erases payloads and keys past their retention. A worker does so at its start and every hour. */
   purge(): Promise<Purged>
 }
 
@@ -99,41 +97,45 @@ class DurableInbox implements Inbox, WorkSource {
   readonly #store: InboxStore
   readonly #limits: InboxLimits
   readonly #encryption: Encryption
-  readonly #claims: Claims
+  readonly #leases: Leases
   readonly #nextId: () => string
   readonly #wakes = new Set<() => void>()
-  readonly operations = new Operations()
+  readonly #reports = new Set<(operated: Operated) => void>()
   readonly #opening: StoreOpening<Opened>
+  /** The vendor whose events it holds, once a receiver or a worker has said so. */
+  #vendor: { readonly name: string | undefined } | undefined
+  #isVendorChecked = false
 
   constructor(options: InboxOptions) {
     this.#limits = checkedInboxOptions(options)
     this.#store = options.store
     const { store } = options
     this.capabilities = { ...store.capabilities, dedupeDays: this.#limits.retention.keys }
-    const own = clockOfProcess()
+    const own = createAgeClock()
     this.now = options.now ?? (() => (store.now ?? own)())
     this.#encryption = createEncryption(options.encryption)
     this.lease = this.#limits.lease
     this.timeout = this.#limits.timeout
     const hold = options.onDead === 'block'
     const encryption = this.#encryption
-    this.#claims = new Claims({ ...this.#limits, store, encryption, now: this.now, hold })
-    this.watch = this.#claims.watch
+    this.#leases = new Leases({ ...this.#limits, store, encryption, now: this.now, hold })
+    this.watch = this.#leases.watch
     this.#nextId = createEntryIds(this.now)
     this.#opening = new StoreOpening({ store, begin: () => this.#begin() })
     const { transaction } = store
     if (transaction) {
       this.transaction = (work, handler) =>
-        transaction.call(store, this.#claims.latestLease(work), handler)
+        transaction.call(store, this.#leases.latestLease(work), handler)
     }
   }
 
   async open(): Promise<void> {
-    await this.#open()
+    await this.#opening.open()
   }
 
   async close(): Promise<void> {
-    this.#claims.reset()
+    this.#leases.reset()
+    this.#isVendorChecked = false
     // Longer than an answer: the log is moved into the file.
     await this.#opening.close(this.timeout * 5)
   }
@@ -142,13 +144,23 @@ class DurableInbox implements Inbox, WorkSource {
     return this.#opening.isClosed
   }
 
+  bindVendor(name: string | undefined): void {
+    this.#vendor ??= { name }
+    if (this.#vendor.name !== name) throw otherVendor('inbox', this.#vendor.name, name)
+  }
+
+  async openFor(vendor: string | undefined): Promise<void> {
+    await this.#opening.open()
+    if (this.#isVendorChecked) return
+    await assertVendor(this.#store, this.#encryption, vendor)
+    this.#isVendorChecked = true
+  }
+
   async keep(arrival: Arrival): Promise<Kept> {
     const { signal, stop } = deadline(this.timeout)
     try {
-      // Each step ends with the signal, so that nothing holds on to the body of a 503.
-      const { making } = await this.#open(signal)
+      const { making } = await this.#opening.open(signal)
       const storedAt = Math.floor(this.now().getTime())
-      this.#claims.noticeTime(storedAt)
       const deps = { ...making, id: this.#nextId(), storedAt, signal }
       return this.#kept(await insertOccurrence(this.#store, arrival, deps))
     } finally {
@@ -157,7 +169,7 @@ class DurableInbox implements Inbox, WorkSource {
   }
 
   async remembersSince(): Promise<Date | undefined> {
-    await this.#open()
+    await this.open()
     const purged = await keysPurged(this.#store, this.now().getTime())
     return purged === undefined ? undefined : new Date(purged)
   }
@@ -168,15 +180,15 @@ class DurableInbox implements Inbox, WorkSource {
   }
 
   async find(query: EntryQuery = {}): Promise<EntryPage> {
-    return (await this.#open()).admin.find(query)
+    return (await this.#admin()).find(query)
   }
 
   async get(id: string, options?: GetOptions): Promise<Entry | undefined> {
-    return (await this.#open()).admin.get(id, options)
+    return (await this.#admin()).get(id, options)
   }
 
   async stats(options?: StatsOptions): Promise<InboxStats> {
-    return (await this.#open()).admin.stats(options)
+    return (await this.#admin()).stats(options)
   }
 
   redrive(filter: EntryFilter | string): Promise<number> {
@@ -197,43 +209,43 @@ class DurableInbox implements Inbox, WorkSource {
   }
 
   async purge(): Promise<Purged> {
-    const { erased, deleted } = await (await this.#open()).admin.purge()
+    const { erased, deleted } = await this.#purge()
     return { erased, deleted }
   }
 
   async purgeWhile(goesOn: () => boolean): Promise<boolean> {
-    return (await (await this.#open()).admin.purge(goesOn)).isWhole
+    return (await this.#purge(goesOn)).isWhole
   }
 
   claim(limit: number) {
-    return this.#claims.claim(limit)
+    return this.#leases.claim(limit)
   }
 
   async settle(work: Work, verdict: Verdict, handled: readonly string[]): Promise<SettledWork> {
     if (!this.#opening.isOpen) return { state: 'lost' }
-    if (verdict.kind !== 'assigned') return this.#claims.settle(work, verdict, handled)
-    const { making } = await this.#open()
+    if (verdict.kind !== 'assigned') return this.#leases.settle(work, verdict, handled)
+    const { making } = await this.#opening.open()
     const deps = { ...making, id: work.lease.id, storedAt: work.storedAt }
     const entry = await assignedEntry(this.#store, verdict.arrival, deps)
-    const assigned = await this.#claims.assign(work, entry)
+    const assigned = await this.#leases.assign(work, entry)
     this.#wake()
     return assigned
   }
 
   abandon(work: Work): void {
-    this.#claims.abandon(work)
+    this.#leases.abandon(work)
   }
 
   checkpoint(work: Work, handler?: string): Promise<boolean> {
-    return this.#store.checkpoint(this.#claims.latestLease(work), handler)
+    return this.#store.checkpoint(this.#leases.latestLease(work), handler)
   }
 
   renew(): Promise<void> {
-    return this.#claims.renew()
+    return this.#leases.renew()
   }
 
   sweep(): Promise<readonly Swept[]> {
-    return this.#claims.sweep()
+    return this.#leases.sweep()
   }
 
   onWork(wake: () => void): () => void {
@@ -241,30 +253,52 @@ class DurableInbox implements Inbox, WorkSource {
     return () => this.#wakes.delete(wake)
   }
 
+  onOperated(report: (operated: Operated) => void): void {
+    this.#reports.add(report)
+  }
+
   get place(): string | undefined {
     return this.#store.place
   }
 
-  /** Another process may have crashed, not only this one before its restart. */
+  /** On a shared store another process may crash at any time. */
   get sweepEvery(): number {
     return Math.min(this.lease / 3, this.capabilities.shared ? 5_000 : Number.POSITIVE_INFINITY)
   }
 
   async sinceStored(): Promise<number> {
     if (!this.capabilities.shared) return Number.POSITIVE_INFINITY
-    await this.#open()
+    await this.open()
     const now = this.now().getTime()
     const { newest = Number.NEGATIVE_INFINITY } = await this.#store.stats(now)
     return Math.max(0, now - newest)
   }
 
-  #operate<Result extends number | boolean>(
+  async #admin(): Promise<InboxAdmin> {
+    return (await this.#opening.open()).admin
+  }
+
+  async #purge(goesOn?: () => boolean) {
+    await this.open()
+    return purge({ ...this.#limits, store: this.#store, now: this.now }, goesOn)
+  }
+
+  /** Runs an operator's change, and reports it if it changed anything. */
+  async #operate<Result extends number | boolean>(
     asked: Operated['asked'],
     work: (admin: InboxAdmin) => Promise<Result>,
     entryId?: string,
   ): Promise<Result> {
-    const run = async () => work((await this.#open()).admin)
-    return this.operations.run(asked, run, entryId).finally(() => this.#wake())
+    const began = performance.now()
+    try {
+      const result = await work(await this.#admin())
+      const details = { duration: performance.now() - began, ...(entryId && { entryId }) }
+      const operated = { asked, entries: Number(result), ...details }
+      if (operated.entries > 0) for (const report of this.#reports) report(operated)
+      return result
+    } finally {
+      this.#wake()
+    }
   }
 
   #kept({ kind, id }: Inserted): Kept {
@@ -275,20 +309,108 @@ class DurableInbox implements Inbox, WorkSource {
     return { kind: 'accepted', entryId: id }
   }
 
-  #open(signal?: AbortSignal): Promise<Opened> {
-    return this.#opening.open(signal)
-  }
-
   async #begin(): Promise<Opened> {
-    const [store, limits] = [this.#store, this.#limits]
+    const [store, limits, encryption] = [this.#store, this.#limits, this.#encryption]
     await store.open(() => this.#wake())
-    const fingerprints = createFingerprints(await recallSalt(store, this.#encryption))
-    const { dedupeBodies } = limits
-    const making = { fingerprints, dedupeBodies, encryption: this.#encryption }
-    return { making, admin: new InboxAdmin({ store, ...making, ...limits, now: this.now }) }
+    try {
+      const fingerprints = createFingerprints(await recallSalt(store, encryption))
+      const making = { fingerprints, dedupeBodies: limits.dedupeBodies, encryption }
+      return { making, admin: new InboxAdmin({ store, ...making, now: this.now }) }
+    } catch (error) {
+      // The next delivery opens the store again: this opening must end.
+      await store.close().catch(() => {})
+      throw error
+    }
   }
 
   #wake(): void {
     for (const wake of this.#wakes) wake()
   }
+}
+
+/** Creates UUIDs of version 7: they grow within one process, and say nothing of the event. */
+export function createEntryIds(now: Clock): () => string {
+  let last = 0
+  let count = 0
+  return () => {
+    const time = Math.floor(now().getTime())
+    if (time > last) {
+      last = time
+      count = 0
+    } else if (++count > 0xfff) {
+      last++
+      count = 0
+    }
+    const random = randomBytes(8)
+    random[0] = ((random[0] ?? 0) & 0x3f) | 0x80
+    const digits =
+      last.toString(16).padStart(12, '0') + (0x7000 | count).toString(16) + random.toString('hex')
+    return digits.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
+  }
+}
+
+/**
+ * The salt that the store was begun with. It is stored encrypted, so that reading it proves the key; if
+ * the key has changed, it is stored again.
+ *
+ * @throws WebhookError `STORE_SEALED` if no key decrypts it, `STORE_UNSUITABLE` if it was stored
+ * without a key or the inbox was moved
+ */
+async function recallSalt(store: InboxStore, encryption: Encryption): Promise<Uint8Array> {
+  await assertNotMoved(store)
+  const kept = await store.recall('salt', encryption.encrypt(randomBytes(32), 'salt'))
+  const salt = encryption.decrypt(kept, 'salt')
+  if (!salt) {
+    if (encryption.isRefused(kept)) {
+      throw new WebhookError(
+        'STORE_UNSUITABLE',
+        'the inbox was kept without encryption: set encryption.acceptUnencrypted to true until its entries are handled, then remove it',
+      )
+    }
+    throw new WebhookError(
+      'STORE_SEALED',
+      encryption.hasKey
+        ? 'the inbox was encrypted with another key: pass that key in encryption.previous'
+        : 'the inbox is encrypted, and no key was passed: pass encryption: { key } with the key of this inbox, and check the variable that holds it',
+    )
+  }
+  if (!encryption.isCurrent(kept)) await store.remember('salt', encryption.encrypt(salt, 'salt'))
+  return salt
+}
+
+/**
+ * An inbox holds the events of one vendor: another vendor's receiver could misread them. A worker
+ * stores its vendor; a later one may have another vendor while no entry is open.
+ *
+ * @throws WebhookError `STORE_UNSUITABLE` if entries of another vendor are open
+ */
+async function assertVendor(
+  store: InboxStore,
+  encryption: Encryption,
+  vendor: string | undefined,
+): Promise<void> {
+  const name = vendor ?? ''
+  const own = encryption.encrypt(new TextEncoder().encode(name), 'vendor')
+  const kept = await store.recall('vendor', own)
+  const known = encryption.decrypt(kept, 'vendor')
+  const before = known && new TextDecoder().decode(known)
+  if (before === name && encryption.isCurrent(kept)) return
+  // An application may add its first preset at any time.
+  if (before && before !== name) {
+    const { stored, leased, retry } = (await store.stats(0)).counts
+    if (stored + leased + retry > 0) throw otherVendor('store', before, vendor)
+  }
+  await store.remember('vendor', own)
+}
+
+function otherVendor(
+  what: 'inbox' | 'store',
+  before: string | undefined,
+  vendor: string | undefined,
+): WebhookError {
+  const of = (one: string | undefined) => (one === undefined ? 'no vendor' : `'${one}'`)
+  return new WebhookError(
+    what === 'inbox' ? 'INBOX_INVALID' : 'STORE_UNSUITABLE',
+    `the ${what} holds events of a receiver for ${of(before)}, and this receiver is for ${of(vendor)}: give each vendor an inbox of its own (a file, or a \`schema\` on Postgres)`,
+  )
 }

@@ -3,7 +3,6 @@ export type {
   HandlerLatency,
   InboxLatency,
   InboxStats,
-  RetentionDays,
   StatsOptions,
 } from './admin.ts'
 export type * from './admin-store.ts'
@@ -14,6 +13,7 @@ export type { EntryFilter, EntryQuery } from './entry-query.ts'
 export { createInbox, type Inbox } from './inbox.ts'
 export type { InboxOptions } from './inbox-options.ts'
 export { type MoveOptions, type MoveProgress, type MoveReport, moveInbox } from './move.ts'
+export type { RetentionDays } from './retention.ts'
 export type { RetryOptions } from './retry.ts'
 export type * from './store.ts'
 export { memoryStore } from './stores/memory/memory.ts'

@@ -49,7 +49,7 @@ function laneOf({ delivery, entity }: Arrival, id: string, fingerprints: Fingerp
 
 function keyOf(arrival: Arrival, fingerprints: Fingerprints, dedupeBodies: boolean) {
   const { key, dedupe, delivery, lasting, recurs } = arrival
-  // Its own key says by now that it is what reconcile has fed.
+  // Its usual key belongs to the occurrence that reconcile fed.
   const keyed = (kind: 'id' | 'body', part: string) =>
     fingerprints.key(recurs ? 'recurred' : kind, part)
   if (key !== undefined) return keyed('id', key)
@@ -58,14 +58,14 @@ function keyOf(arrival: Arrival, fingerprints: Fingerprints, dedupeBodies: boole
 }
 
 /**
- * While old and new subscriptions overlap, an occurrence comes under both names and two ids: it is
- * known by its time, or by that of its resource, for each subscription may state a time of its own.
- * What reconcile fed and what a webhook tells of the same occurrence have ids of their own as well.
+ * Further keys of an event. While old and new subscriptions overlap, an occurrence arrives under two
+ * names and two ids, with the same time of the event or of its resource. A webhook and reconcile
+ * report the same occurrence under two ids too.
  */
 function aliasesOf(arrival: Arrival, fingerprints: Fingerprints): readonly Alias[] {
   const { name, receivedName, entity, occurrence, source, recurs } = arrival
   const aliases: Alias[] = []
-  // Two names of a vendor's own may stand for one of ours, and are two events.
+  // Two names of a vendor may map to one of our names, and are two events.
   const isOurs = receivedName === name || isLegacyName(receivedName ?? '')
   if (name && receivedName && isOurs && entity?.id && legacyNameOf(name)) {
     const { occurredAt, updatedAt } = arrival

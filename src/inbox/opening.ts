@@ -1,19 +1,28 @@
-// Opening and closing of a store, one after the other: two openings side by side would leave one of
-// them without an end, and a close would end the later one.
+// Opening and closing a store, one after the other, and how long callers wait for it.
+import { WebhookError } from '../errors.ts'
 import { orAborted } from '../foundation/abortable.ts'
-import { deadline, Shared } from './deadline.ts'
 import type { InboxStore } from './store.ts'
 
-/** Opens a store and lets it go. */
+/** Creates a signal that is aborted with `STORE_TIMEOUT` after `ms` milliseconds, unless stopped. */
+export function deadline(ms: number) {
+  const over = new AbortController()
+  const timer = setTimeout(() => {
+    over.abort(new WebhookError('STORE_TIMEOUT', `the store did not answer within ${ms} ms`))
+  }, ms)
+  return { signal: over.signal, stop: () => clearTimeout(timer) }
+}
+
+/** Dependencies of StoreOpening. */
 export interface OpeningDeps<Opened> {
   readonly store: Pick<InboxStore, 'refresh' | 'close'>
+  /** Opens the store. */
   readonly begin: () => Promise<Opened>
 }
 
 /** The state of one inbox between `open` and `close`. */
 export class StoreOpening<Opened> {
   readonly #deps: OpeningDeps<Opened>
-  #opening: Shared<Opened> | undefined
+  #opening: Promise<Opened> | undefined
   #closing: Promise<void> | undefined
   #wasClosed = false
 
@@ -21,34 +30,22 @@ export class StoreOpening<Opened> {
     this.#deps = deps
   }
 
-  /** Whether it is open, or will be. */
+  /** True if the store is open, or opening. */
   get isOpen(): boolean {
     return this.#opening !== undefined
   }
 
-  /** Whether it was closed, and not opened since. */
+  /** True if the store was closed, and not opened since. */
   get isClosed(): boolean {
     return this.#wasClosed && !this.isOpen
   }
 
-  /**
-   * Opens the store once for all who ask, after a close that is under way. Where this process may
-   * have been frozen since the last time it learns the time first.
-   */
+  /** Opens the store once for all callers, after a close under way, and refreshes its clock. */
   async open(signal?: AbortSignal): Promise<Opened> {
-    if (!this.#opening) {
-      const opening = new Shared(
-        this.#begin().catch((error: unknown) => {
-          if (this.#opening === opening) this.#opening = undefined
-          throw error
-        }),
-      )
-      this.#opening = opening
-    }
-    const opened = await this.#opening.value(signal)
-    // Without it what is asked is done all the same.
+    this.#opening ??= this.#begin()
+    const opened = await within(this.#opening, signal)
     const refreshed = this.#deps.store.refresh?.().catch(() => {})
-    if (refreshed) await (signal ? orAborted(refreshed, signal) : refreshed)
+    if (refreshed) await within(refreshed, signal)
     return opened
   }
 
@@ -63,21 +60,25 @@ export class StoreOpening<Opened> {
     await orAborted(this.#closing, signal).finally(stop)
   }
 
-  async #begin(): Promise<Opened> {
-    await this.#closing?.catch(() => {})
-    return this.#deps.begin()
-  }
-
-  #end(opening: Shared<Opened>): Promise<void> {
+  #end(opening: Promise<Opened>): Promise<void> {
+    const close = () => this.#deps.store.close()
     const closing = opening
-      .value()
-      .then(
-        () => this.#deps.store.close(),
-        () => {},
-      )
+      .then(close, () => {})
       .finally(() => {
         if (this.#closing === closing) this.#closing = undefined
       })
     return closing
   }
+
+  #begin(): Promise<Opened> {
+    const closed = Promise.resolve(this.#closing).catch(() => {})
+    const opening = closed.then(this.#deps.begin)
+    opening.catch(() => {
+      if (this.#opening === opening) this.#opening = undefined
+    })
+    return opening
+  }
 }
+
+const within = <Value>(work: Promise<Value>, signal: AbortSignal | undefined): Promise<Value> =>
+  signal ? orAborted(work, signal) : work

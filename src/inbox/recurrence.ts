@@ -1,5 +1,5 @@
-// A webhook of the event that reconcile has fed is a duplicate, by its name and its resource. A
-// decision that was taken back and taken again has both in common: it is another by its time.
+// A webhook of an event that reconcile fed is a duplicate, by name and resource. A decision that was
+// taken back and taken again has the same name and resource: its time makes it another event.
 import { orAborted } from '../foundation/abortable.ts'
 import { canRecur } from '../protocol/names.ts'
 import type { StoredEntry } from './admin-store.ts'
@@ -14,9 +14,9 @@ const minute = 60_000
 const day = 24 * 60 * minute
 
 /**
- * Inserts an arrival; one that is later than what reconcile has fed a second time, under a key of
- * its own. Where a crash comes between the two inserts, nothing is acknowledged yet, and the next
- * copy takes the same way.
+ * Inserts an arrival, and inserts it again under another key if it is later than the event that
+ * reconcile fed. A crash between the two inserts is harmless: nothing is acknowledged yet, and the
+ * sender's next copy does the same.
  */
 export async function insertOccurrence(
   store: Pick<InboxStore, 'insert' | 'find'>,
@@ -34,8 +34,8 @@ export async function insertOccurrence(
 }
 
 /**
- * The entry that an arrival becomes which was read late. It looks first: where it is a duplicate, the
- * store erases it in the same commit.
+ * The entry for an arrival that could not be parsed before. It searches first, because the store
+ * erases a duplicate in the same commit.
  */
 export async function assignedEntry(
   store: Pick<InboxStore, 'find'>,
@@ -45,7 +45,7 @@ export async function assignedEntry(
   const entry = toNewEntry(arrival, deps)
   const { lane, name, aliases } = entry
   const time = timeOf(arrival)
-  // Last of all: what was fed and what a webhook tells of it have this key in common.
+  // The last alias is the one that a webhook and reconcile share.
   const key = aliases?.at(-1)?.key
   if (time === undefined || name === undefined || key === undefined) return entry
   const tenant = lane.split('.')[1] ?? ''
@@ -56,14 +56,14 @@ export async function assignedEntry(
   return toNewEntry(another, deps)
 }
 
-/** The earliest time that it states: its envelope may name the time of sending. */
+/** The earliest time of the event: its envelope may state the time of sending. */
 function timeOf({ name, source, occurrence, occurredAt, updatedAt }: Arrival): number | undefined {
   if (source !== 'webhook' || occurrence === undefined || !canRecur(name ?? '')) return undefined
   const times = [occurredAt, updatedAt].flatMap((time) => time?.getTime() ?? [])
   return times.length > 0 ? Math.min(...times) : undefined
 }
 
-/** A replayed one has no headers, where reconcile has made it; of an erased one nobody can tell. */
+/** True if reconcile fed the entry: a replayed entry shows it by having no headers. */
 function isFed({ id, source, metadata }: StoredEntry, encryption: Encryption): boolean {
   if (source !== 'replay') return source === 'reconcile'
   const known = metadata && unpackMetadata(id, metadata, encryption)
@@ -71,8 +71,8 @@ function isFed({ id, source, metadata }: StoredEntry, encryption: Encryption): b
 }
 
 /**
- * Reconcile read the record after the event, so the webhook of that states no later time, but for
- * the moment between a change and its event. An expiry may be recorded hours after it was due.
+ * Reconcile read the record after the event, so the webhook of the same event states no later time,
+ * apart from the delay between a change and its event. An expiry may be recorded hours late.
  */
 function isLater(time: number, { name, occurredAt }: StoredEntry): boolean {
   const slack = name === 'verification.expired' ? day : 5 * minute

@@ -1,4 +1,4 @@
-// When an entry that failed is tried again: pure arithmetic, no timers.
+// When a failed entry is attempted again: arithmetic only, no timers.
 import { checkWholeNumber, invalid } from '../foundation/check.ts'
 
 /** The `retry` option. */

@@ -1,5 +1,5 @@
-// The port: what a store must do for the inbox, split by who asks. Policy stands above it; a store
-// decides only what one commit can: is the key new, who holds the lease, what is a lane's head.
+// The port of a store. The policy is above it; a store decides only what one commit can decide: is the
+// key new, which lease is valid, which entry is the head of a lane.
 import type { Clock } from '../foundation/clock.ts'
 import type { AdminStore } from './admin-store.ts'
 import type { CopyStore } from './copy-store.ts'
@@ -31,7 +31,7 @@ export interface StoreCapabilities {
 
 /** Small values beside the entries, such as the salt of the inbox. */
 export interface MetaStore {
-  /** The value of a name; where there is none, `initial` is stored first. Callers may race. */
+  /** The value of a name; if there is none, `initial` is stored first. Callers may race. */
   recall(name: string, initial: Uint8Array): Promise<Uint8Array>
   remember(name: string, value: Uint8Array): Promise<void>
 }
@@ -39,21 +39,20 @@ export interface MetaStore {
 /**
  * A store of entries; `Tx` is the handle of its transactions.
  *
- * Every promise resolves after the commit. A rejection means that nobody knows: the commit may
- * have happened. So every call may be repeated: a second `insert` of a key is a duplicate, a
- * second identical `settle` answers as the first. The text of an error holds codes and words of
- * the store's own, never data of an entry.
+ * Every promise resolves after the commit. After a rejection the commit may have happened or not, so
+ * every call may be repeated: a second `insert` of a key is a duplicate, a second identical `settle`
+ * answers as the first. The text of an error never holds data of an entry.
  */
 export interface InboxStore<Tx = unknown> extends WorkStore<Tx>, AdminStore, MetaStore {
   readonly name: string
   /** Known before `open`, which verifies what depends on the server. */
   readonly capabilities: StoreCapabilities
   /**
-   * Where the entries are, if one process owns them; known once it is open. When a second receiver
-   * of the process has a worker on the same place, that worker replaces the first.
+   * The path of the store's file, if one process owns it; known once it is open. A second receiver's
+   * worker on the same place replaces the first.
    */
   readonly place?: string | undefined
-  /** Moves a whole inbox to another store; there while it is open, where the store can. */
+  /** Copies a whole inbox; there while the store is open, if it can. */
   readonly copy?: CopyStore
   /**
    * The time of a shared store, so that processes whose clocks differ agree on what is due and
@@ -61,12 +60,12 @@ export interface InboxStore<Tx = unknown> extends WorkStore<Tx>, AdminStore, Met
    */
   readonly now?: Clock
   /**
-   * Called once before everything else. `wake` announces that there may be something to claim,
-   * also of what another process kept; it may come without reason.
+   * Called once before everything else. `wake` announces that there may be something to claim, also
+   * if another process stored it; a call without reason is allowed.
    *
    * @throws WebhookError `STORE_FAILED`, `STORE_UNSUITABLE`, `STORE_OWNED`, `STORE_DAMAGED`
    */
   open(wake: () => void): Promise<void>
-  /** Lets go of what this handle has leased: that lapses at once. */
+  /** Closes the store; its leases lapse at once. */
   close(): Promise<void>
 }

@@ -4,7 +4,7 @@ import type { Decision } from '../dispatch/finality.ts'
 import type { EventSource } from '../protocol/events.ts'
 import type { EntryFailure, EntryReason } from './entry.ts'
 
-/** A second key of an entry: what happened, hashed, and the name under which this entry tells it. */
+/** A second key of an entry: the hashed occurrence, and the name under which the entry reports it. */
 export interface Alias {
   readonly key: string
   readonly name: string
@@ -22,12 +22,12 @@ export interface NewEntry {
   readonly key?: string
   /** A known alias under another name makes this entry a duplicate. */
   readonly aliases?: readonly Alias[]
-  /** Tells the bytes of two deliveries with the same key apart. */
+  /** Distinguishes the bytes of two deliveries with the same key. */
   readonly digest: string
   /**
    * A second lane under which the entry can be found and forgotten. Once any entry of a lane (even
-   * a duplicate) has a related lane, every other entry of that lane inherits it, earlier and later
-   * ones alike, for as long as the lane has entries.
+   * a duplicate) has a related lane, every entry of that lane inherits it, for as long as the lane
+   * has entries.
    */
   readonly related?: string
   readonly name?: string
@@ -54,8 +54,8 @@ export interface Lease {
   readonly id: string
   readonly fence: number
   /**
-   * The owner of the claim, if several processes may own the store: compared beside the fence, which
-   * a failover can give out a second time.
+   * The owner of the claim in a shared store, compared together with the fence, because a failover
+   * can give out a fence a second time.
    */
   readonly owner?: number
 }
@@ -68,12 +68,12 @@ export interface Claimed extends Lease {
   readonly source: EventSource
   readonly occurredAt?: number
   readonly storedAt: number
-  /** Both are missing when the store has lost them: that affects this entry alone. */
+  /** Both are missing if the store has lost them: that affects this entry only. */
   readonly metadata?: Uint8Array
   readonly body?: Uint8Array
   /** The handlers that have a checkpoint. */
   readonly handled: readonly string[]
-  /** Handlers that failed at the attempt before, if any; a crash or a drain leaves them known. */
+  /** Handlers that failed at the attempt before; a crash or a drain keeps them. */
   readonly failed?: readonly string[]
   /** An earlier entry of the lane is dead. */
   readonly gap: boolean
@@ -86,8 +86,8 @@ export interface HighWaterMark {
   readonly at?: number
   readonly final: boolean
   /**
-   * The last decision of the entity, kept as it is given; a later settlement without one leaves it.
-   * Only senders whose decisions may be replaced have one.
+   * The last decision of the entity, stored as it is; a later settlement without one keeps it. Only
+   * senders whose decisions may be replaced have one.
    */
   readonly decision?: Decision
 }
@@ -108,9 +108,9 @@ export interface ClaimResult {
 /** How lanes are aligned with the clock and the policy of the process that starts to claim. */
 export interface Alignment {
   readonly now: number
-  /** A retry that is due later than this was set by another clock: nothing is known of its wait. */
+  /** A retry that is due later was set by another clock or plan: it is due now. */
   readonly latest: number
-  /** Lanes that a dead entry holds go on. */
+  /** Releases lanes that a dead entry holds. */
   readonly free: boolean
 }
 
@@ -126,7 +126,7 @@ interface Settled {
   readonly at: number
   /** Handlers that have succeeded and have no checkpoint yet. */
   readonly handled: readonly string[]
-  /** It settles what a crash left, as others may: false where one of them did, though alike. */
+  /** Settles an entry after a crash: false if another process has done so, even alike. */
   readonly sweeps?: boolean
 }
 
@@ -137,22 +137,22 @@ interface Failed {
 
 /**
  * How an attempt ends. `released` gives the entry back, due at once, and counts no attempt; its
- * failures, where there are any, replace those that are known.
+ * failures, if any, replace the known ones.
  */
 export type Settlement = Settled &
   (
     | { readonly to: 'done'; readonly highWaterMark?: HighWaterMark }
     | ({ readonly to: 'retry'; readonly due: number } & Failed)
     /**
-     * `hold`: the lane stops at this entry until it is redriven or dismissed, but for a lane of its
-     * own (`isOwnLane`), where it would stop its own erasure alone.
+     * `hold`: the lane stops at this entry until it is redriven or dismissed. A lane of its own
+     * (`isOwnLane`) is not held: that would only stop its own erasure.
      */
     | ({ readonly to: 'dead'; readonly hold: boolean } & Failed)
     | { readonly to: 'skipped'; readonly reason: EntryReason }
     | { readonly to: 'released'; readonly failures?: readonly EntryFailure[] }
   )
 
-/** An entry that is leased, as it would have been stored if it had been read when it arrived. */
+/** A leased entry as it would have been stored if it could have been parsed on arrival. */
 export interface Assignment {
   readonly lease: Lease
   readonly at: number
@@ -162,10 +162,9 @@ export interface Assignment {
 
 /**
  * `stored`: it waits at its place in its lane, due at once, and the attempt does not count.
- * `duplicate`: another entry stands for it, so it is skipped as `FORGOTTEN`, without its payload.
- * `conflict`: another has its key with other bytes, so it is skipped as `CONFLICT`, as evidence in
- * its lane, or as a duplicate where there is enough of that. `lost`: the lease was lost, and
- * nothing has changed.
+ * `duplicate`: another entry has its key, so it is skipped as `FORGOTTEN`, without its payload.
+ * `conflict`: another entry has its key with other bytes, so it is skipped as `CONFLICT`, or as a
+ * duplicate if there is enough evidence. `lost`: the lease was lost, and nothing has changed.
  */
 export type Assigned = 'stored' | 'duplicate' | 'conflict' | 'lost'
 
@@ -182,53 +181,51 @@ export interface StoreTx<Tx = unknown> {
 /** The part of a store that the receiver and the worker use. */
 export interface WorkStore<Tx = unknown> {
   /**
-   * The store orders a lane by its commits: an entry that commits later must not come to stand
-   * before one that was already handed out. Once `signal` is aborted nobody waits for the answer:
-   * an insert that has not been sent yet is dropped.
+   * The store orders a lane by its commits: an entry that commits later must not precede one that was
+   * already claimed. Once `signal` is aborted the caller is gone: drop an insert that was not sent.
    */
   insert(entry: NewEntry, signal?: AbortSignal): Promise<Inserted>
   /**
-   * Leases the heads of lanes that are due, the longest waiting first. Where the answer is lost,
-   * the store returns what it has leased to its lanes without counting an attempt.
+   * Leases the heads of lanes that are due, the longest waiting first. If the answer is lost, the
+   * store returns the leased entries to their lanes without counting an attempt.
    */
   claim(request: ClaimRequest): Promise<ClaimResult>
   /**
-   * Before a time is read by `now` for a claim: learns it again where the process may have been
-   * frozen, as a function is between its runs.
+   * Called before `now` is read for a claim: reads the time again if the process may have been
+   * suspended.
    */
   refresh?(): Promise<void>
   /**
-   * Called before the first claim, and when the clock went back: what was stored by a clock that
-   * was ahead is due now, and so is a retry that is due later than `latest`. A `stored` entry never
-   * waits for its own time.
+   * Called before the first claim. Entries that were stored by a clock that was ahead are due now, and
+   * so is a retry that is due later than `latest`.
    */
   align(alignment: Alignment): Promise<void>
   /**
-   * Frees the lanes that dead entries hold, as `align` does. Called at each look for leases, so it
-   * must cost little where there are none: a shared store that lacks it frees them at a start alone.
+   * Releases the lanes that dead entries hold, as `align` does. Called at each sweep, so it must be
+   * cheap; a shared store without it releases them only at a start.
    */
   free?(now: number): Promise<void>
   renew(leases: readonly Lease[], until: number): Promise<void>
-  /** Leases past their time, or of an owner that is gone. */
+  /** Leases that lapsed, or whose owner is gone. */
   lapsed(now: number): Promise<readonly Lapsed[]>
   /**
-   * False when the lease was lost; then nothing has changed. Without a handler it only tells whether
-   * the lease holds.
+   * False if the lease was lost; then nothing has changed. Without a handler it only checks the
+   * lease.
    */
   checkpoint(lease: Lease, handler?: string): Promise<boolean>
   /**
-   * False when the lease was lost; then nothing has changed. The same settlement again answers
-   * true, and changes nothing, for as long as nothing else has moved the entry.
+   * False if the lease was lost; then nothing has changed. A repeated settlement answers true and
+   * changes nothing, as long as nothing else has moved the entry.
    */
   settle(settlement: Settlement): Promise<boolean>
   /**
-   * Ends the attempt at an entry that could not be read when it arrived, or not as what it is: gives
-   * it its lane, relation, name, times and content, and its keys beside those that it has.
+   * Re-files an entry that could not be parsed on arrival: sets lane, relation, name, times and
+   * content, adds its keys, and ends the attempt.
    */
   assign(assignment: Assignment): Promise<Assigned>
   /**
-   * Resolves when it is this handler's turn; `commit` or `rollback` ends the turn. Rejects where the
-   * lease is known to be lost by then.
+   * Resolves when it is this handler's turn; `commit` or `rollback` ends the turn. Rejects if the lease
+   * is lost by then.
    */
   transaction?(lease: Lease, handler: string): Promise<StoreTx<Tx>>
 }

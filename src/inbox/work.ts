@@ -1,18 +1,15 @@
-// The inbox as a worker sees it: claimed entries, how an attempt at one may end, and what a worker
-// asks for.
+// The inbox as a worker sees it: claimed entries, how an attempt may end, and the calls of a worker.
 
 import type { VerifiedDelivery } from '../delivery.ts'
 import type { Decision } from '../dispatch/finality.ts'
-import type { Placed } from '../foundation/bag.ts'
 import type { Clock } from '../foundation/clock.ts'
 import type { EventSource } from '../protocol/events.ts'
 import type { Arrival, EntryFailure, EntryReason } from './entry.ts'
-import type { Operations } from './operations.ts'
 import type { HighWaterMark, Lease, Settlement, StoreTx } from './work-store.ts'
 import type { WorkerWatch } from './worker-watch.ts'
 
 /** One claimed entry, ready to be handled. */
-export interface Work extends Placed {
+export interface Work {
   readonly lease: Lease
   readonly attempt: number
   readonly source: EventSource
@@ -20,14 +17,13 @@ export interface Work extends Placed {
   readonly storedAt: number
   /** Undefined when no key opens it, or it is damaged. */
   readonly delivery?: VerifiedDelivery
-  /** The vendor of the receiver that kept it, as far as is known. */
-  readonly vendor?: string
-  /** Who kept it refuses its data. */
-  readonly unfit?: true
-  /** It is gone or must not be taken: no retry can open it. */
-  readonly isHopeless?: true
+  /** The receiver that stored it rejects its data. */
+  readonly schemaRejected?: true
+  /** Its content is gone or must not be used: no retry can open it. */
+  readonly isUnrecoverable?: true
+  /** The handlers that have succeeded. */
   readonly handled: readonly string[]
-  /** Those that failed at the attempt before. */
+  /** The handlers that failed at the attempt before. */
   readonly failed: readonly string[]
   /** Its place in the order of arrival. */
   readonly seq: number
@@ -46,15 +42,15 @@ export type Verdict =
       readonly fatal: boolean
     }
   | { readonly kind: 'skipped'; readonly reason: EntryReason }
-  /** It could not be read when it arrived, or not as what it is: it takes its place in its lane. */
+  /** It could not be read on arrival, or reads as another event now: it moves to its lane. */
   | { readonly kind: 'assigned'; readonly arrival: Arrival }
   | {
       readonly kind: 'released'
-      /** Of handlers that failed and must not be forgotten, though no attempt is counted. */
+      /** Failures that stay known although no attempt is counted. */
       readonly failures?: readonly EntryFailure[]
     }
 
-/** The part of an event that tells its place in the life of its entity. */
+/** The parts of an event that order it among the events of its entity. */
 export interface Occurrence {
   readonly name: string
   readonly occurredAt?: Date
@@ -62,18 +58,18 @@ export interface Occurrence {
   readonly decision?: Decision | undefined
 }
 
-/** The result of an attempt: `lost` if another worker holds the entry by now. */
+/** The result of an attempt: `lost` if another worker holds the entry. */
 export type SettledAs = Settlement['to'] | 'lost'
 
 /** How an attempt was settled, and when the next one of a `retry` is due. */
 export interface SettledWork {
   readonly state: SettledAs
   readonly dueAt?: Date
-  /** Where the verdict has none. */
+  /** If the verdict has none. */
   readonly reason?: EntryReason
 }
 
-/** An entry whose holder was gone, and what the crash came to. */
+/** An entry whose holder was gone, and how its attempt was settled. */
 export interface Swept {
   readonly id: string
   readonly attempt: number
@@ -92,39 +88,52 @@ export interface FailedRequest {
   readonly began: number
 }
 
+/** An operator's change of entries through the inbox's own methods. */
+export interface Operated {
+  readonly asked: 'redrive' | 'replay' | 'dismiss' | 'forget'
+  readonly entries: number
+  /** Milliseconds that it took. */
+  readonly duration: number
+  /** If the call named one. */
+  readonly entryId?: string
+}
+
 /** The parts of an inbox that a worker uses. */
 export interface WorkSource {
   readonly now: Clock
-  readonly operations: Operations
   /** Milliseconds for which a claim holds without being renewed. */
   readonly lease: number
-  /** Where the entries are, of which one receiver of a process has the worker; known once it is open. */
+  /** The path of the store's file; known once it is open. One receiver of a process has its worker. */
   readonly place: string | undefined
-  /** Milliseconds between two looks for leases whose holder is gone. */
+  /** Milliseconds between two searches for leases whose holder is gone. */
   readonly sweepEvery: number
-  /** Milliseconds within which a store that works has answered. */
+  /** Milliseconds within which a working store answers. */
   readonly timeout: number
-  /** Warns where what is kept waits and nobody comes for it. */
+  /** Warns if entries wait and no worker claims them. */
   readonly watch: WorkerWatch
   open(): Promise<void>
+  /** Opens the inbox for the worker of a vendor's receiver. */
+  openFor(vendor: string | undefined): Promise<void>
   close(): Promise<void>
   claim(limit: number): Promise<{ readonly works: readonly Work[]; readonly next?: number }>
   /** Resolves after the commit; `lost` as well when the inbox was closed meanwhile. */
   settle(work: Work, verdict: Verdict, handled: readonly string[]): Promise<SettledWork>
-  /** Nobody will settle it here any more: its lease may lapse. */
+  /** Stops renewing the lease of an entry that will not be settled here. */
   abandon(work: Work): void
-  /** Without a handler it only tells whether the lease holds. */
+  /** False if the lease was lost. Without a handler it only asks that. */
   checkpoint(work: Work, handler?: string): Promise<boolean>
-  /** Resolves when it is this handler's turn. */
+  /** Resolves when it is the handler's turn. */
   transaction?(work: Work, handler: string): Promise<StoreTx>
-  /** Holds the leases of all that was claimed here and is not settled. */
+  /** Renews the leases of all entries that were claimed here and are not settled. */
   renew(): Promise<void>
-  /** Counts a crash for every lease whose holder is gone; what was claimed here is never among them. */
+  /** Counts a crash for every lease whose holder is gone. */
   sweep(): Promise<readonly Swept[]>
   /** Erases what is past its retention, page by page; true when nothing is left of it. */
   purgeWhile(goesOn: () => boolean): Promise<boolean>
   /** Milliseconds since the newest entry was stored; Infinity where no other process stores. */
   sinceStored(): Promise<number>
-  /** Calls when there may be something to claim; the function that it returns ends that. */
+  /** Calls `wake` when there may be something to claim; the returned function ends that. */
   onWork(wake: () => void): () => void
+  /** Calls `report` for each operator's change that changed anything. */
+  onOperated(report: (operated: Operated) => void): void
 }

@@ -1,17 +1,18 @@
-// Tells a developer when nobody handles what an inbox keeps.
-import { isDevelopment, warn } from '../foundation/warn.ts'
+// Warns if an inbox stores events and no worker handles them.
+import { warn } from '../foundation/warn.ts'
+import { isDevelopment } from '../host/runtime.ts'
 
-/** Milliseconds after which an entry that is due and not claimed is worth a warning. */
-const patience = 30_000
+/** Milliseconds for which an entry may be due before the warning. */
+const maxLag = 30_000
 
-const nobody =
+const withoutWorker =
   'the inbox keeps events, and nothing has handled them for 30 s: start a worker with await createWorker(receiver).start(), here or in another process'
 
 const failed =
   'the inbox keeps events, and nothing has handled them for 30 s: the worker of this process could not start. Call worker.start() again until it does, or end the process so that it is started again'
 
 /**
- * Warns once: in development, and wherever a worker of this process could not start. Elsewhere the
+ * Warns once: in development, and if a worker of this process could not start. In production the
  * worker's process may be away for a while.
  */
 export class WorkerWatch {
@@ -20,7 +21,7 @@ export class WorkerWatch {
   #isOver = false
   #hasFailed = false
 
-  /** `lag` gives the milliseconds for which the oldest entry has been due. */
+  /** `lag` returns the milliseconds for which the oldest entry has been due. */
   constructor(lag: () => Promise<number>) {
     this.#lag = lag
   }
@@ -34,7 +35,7 @@ export class WorkerWatch {
   kept(): void {
     if (this.#isOver || this.#timer !== undefined) return
     if (!this.#hasFailed && !isDevelopment()) return
-    this.#timer = setTimeout(() => void this.#look(), patience)
+    this.#timer = setTimeout(() => void this.#check(), maxLag)
     // Timers of browsers and workers are numbers.
     ;(this.#timer as { unref?(): void }).unref?.()
   }
@@ -45,12 +46,12 @@ export class WorkerWatch {
     clearTimeout(this.#timer)
   }
 
-  async #look(): Promise<void> {
-    // A store that does not answer is reported by the deliveries that it refuses.
+  async #check(): Promise<void> {
+    // Failed deliveries report a store that does not answer.
     const lag = await this.#lag().catch(() => 0)
     this.#timer = undefined
-    if (this.#isOver || lag < patience) return
+    if (this.#isOver || lag < maxLag) return
     this.#isOver = true
-    warn(this.#hasFailed ? failed : nobody, 'NO_WORKER')
+    warn(this.#hasFailed ? failed : withoutWorker, 'NO_WORKER')
   }
 }

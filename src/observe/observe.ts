@@ -27,7 +27,7 @@ export interface OutcomeObserved extends Timed {
   readonly kind: OutcomeKind
   readonly code?: OutcomeCode
   readonly message?: string
-  /** The canonical name and the one that arrived, once the delivery was understood. */
+  /** The canonical name, and the name that arrived, if the delivery was parsed. */
   readonly name?: string
   readonly receivedName?: string
   /** The event came under a legacy name. */
@@ -86,7 +86,7 @@ export interface SettledObserved extends Partial<Timed> {
   readonly age: number
 }
 
-/** With a worker: somebody moved entries by the methods of this process's inbox. */
+/** With a worker: an operator changed entries by the methods of this process's inbox. */
 export interface OperatedObserved extends Timed {
   readonly type: 'operated'
   readonly asked: 'redrive' | 'replay' | 'dismiss' | 'forget'
@@ -121,8 +121,8 @@ export type Observation =
   | StoreObserved
 
 /**
- * The `observe` option. Nobody waits for a promise that it returns, but hosts that stop after the
- * reply stay awake for it.
+ * The `observe` option. The receiver does not wait for a promise that it returns, but hosts that stop
+ * after the reply stay awake for it.
  */
 export type Observe = (seen: Observation) => void
 
@@ -243,7 +243,7 @@ export function describeError(error: unknown): string {
   }
 }
 
-/** The name of its class, or one that ends as names of errors do: another may be data. */
+/** The name of its class, or a name that ends as names of errors do: others may be data. */
 function nameOf(error: Error): string {
   const { name } = error
   if (typeof name !== 'string' || !className.test(name)) return 'Error'
@@ -251,7 +251,7 @@ function nameOf(error: Error): string {
 }
 
 const className = /^[A-Za-z_$][\w$]{0,60}$/
-/** A line of a stack as V8 writes it, and no text that somebody else put into a message. */
+/** Matches a line of a stack as V8 writes it, and no text of a message. */
 const frame =
   /^at (?:async )?(?:[\w.$<>[\] #]{1,80} )?\(?(?:file:\/\/|node:|\/|[A-Za-z]:[\\/]|webpack)[^\s()]{1,160}:\d+:\d+\)?$/
 
@@ -262,7 +262,7 @@ const inside = /[\\/]idv-webhooks[\\/]dist[\\/]|[ (]node:/
 
 /**
  * Where it was thrown, in the application if any frame is there. A stack begins with the message,
- * which is cut off before anybody looks.
+ * which is removed first.
  */
 function frameOf({ stack, message }: Error): string | undefined {
   if (typeof stack !== 'string' || typeof message !== 'string') return undefined
@@ -280,7 +280,7 @@ function withoutValue({ reason }: WebhookError): string {
   return reason.replace(/got string '[\s\S]*$/, 'got a string')
 }
 
-/** Not an error that somebody derived from ours, whose text is unknown. */
+/** False for an error that user code derived from ours: its text is unknown. */
 function isOurs(error: Error): error is WebhookError {
   // By its prototypes, for bundlers change the names of classes.
   const parent: unknown = Object.getPrototypeOf(Object.getPrototypeOf(error))

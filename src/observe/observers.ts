@@ -1,18 +1,18 @@
-// Who observes: two ready observers, and the one hub through which a receiver tells them. An
-// observer that throws never reaches a delivery.
+// The observers of a receiver: two that this package has, and the hub that calls all of them. An
+// observer that throws never harms a delivery.
 
 import type { HeaderIndex } from '../delivery.ts'
 import type { HearAttempt, Task } from '../dispatch/run.ts'
 import { isWebhookError, type OutcomeCode } from '../errors.ts'
 import { checkFunction, checkOptionNames, invalid, shown } from '../foundation/check.ts'
 import { type Clock, millisecondsOf, systemClock } from '../foundation/clock.ts'
-import { keepAwake } from '../foundation/unawaited.ts'
-import { isDevelopment, unharmed, warnOnce } from '../foundation/warn.ts'
+import { maxWarnings, noMore, unharmed, warn, warnOnce } from '../foundation/warn.ts'
+import { keepAwake } from '../host/promises.ts'
+import { isDevelopment } from '../host/runtime.ts'
 import type { Incoming } from '../intake/intake.ts'
 import type { Outcome } from '../outcome/outcome.ts'
 import { probeAgent } from '../protocol/names.ts'
 import type { Diagnosis } from '../signature/diagnose.ts'
-import { inspectError } from './inspect-error.ts'
 import {
   attemptObserved,
   describeError,
@@ -24,10 +24,10 @@ import {
   type OutcomeObserved,
   outcomeObserved,
   printable,
+  type SettledObserved,
   timed,
   unprintable,
 } from './observe.ts'
-import { settledWarnings } from './warn-settled.ts'
 
 /** Options of `logOutcomes`. */
 export interface LogOptions {
@@ -71,7 +71,7 @@ export function logOutcomes(options: LogOptions = {}): Observe {
   }
 }
 
-/** Said where nothing is proved; every respelling of a body was tried in vain. */
+/** Hints if a diagnosis proved nothing. */
 const hints: Readonly<Partial<Record<OutcomeCode, string>>> = {
   SIGNATURE_MISMATCH:
     'no configured secret signed this body, and no known change of it on the way explains that: compare the secret and the scheme with those of the sender, unless the delivery is forged',
@@ -93,8 +93,8 @@ function isDiagnosable({ code }: OutcomeObserved): boolean {
   return code === 'SIGNATURE_MISMATCH' || code === 'TIMESTAMP_OUTSIDE_TOLERANCE'
 }
 
-/** Tells whether one more may be made in the minute of `at`. */
-function perMinute(most: number): (at: Date) => boolean {
+/** Limits calls to `max` in each minute of `at`. */
+function perMinute(max: number): (at: Date) => boolean {
   let minute = 0
   let spent = 0
   return (at) => {
@@ -104,7 +104,7 @@ function perMinute(most: number): (at: Date) => boolean {
       spent = 0
     }
     spent += 1
-    return spent <= most
+    return spent <= max
   }
 }
 
@@ -118,12 +118,12 @@ function toLine(seen: object): string {
   return line.replace(unprintable, escaped)
 }
 
-/** So many refusals a minute are looked at on a developer's machine. */
+/** The refusals that are diagnosed a minute on a developer's machine. */
 const refusalsPerMinute = 10
 
-/** For the warnings, beside an observation; no observer of the user's hears it. */
+/** Details for the warnings, which no observer of the user gets. */
 interface Beside {
-  /** The file of the inbox, where one is known: the warnings print a command for it. */
+  /** The file of the inbox, for the command that a warning prints. */
   readonly place?: string | undefined
   /** The whole error of an attempt, for a developer's own machine. */
   readonly whole?: string | undefined
@@ -163,7 +163,7 @@ function warnFailures(): Warnings {
     }
     if (seen.kind !== 'failed') return
     const failures = seen.errors.map(({ handler, error }) => {
-      // Our own error says what to do; where it was thrown, inside the package, tells nobody more.
+      // The text of our own errors is enough.
       const isOwn = handler === 'receiver' && isWebhookError(error)
       return `${handler}: ${isDevelopment() && !isOwn ? inspectError(error) : describeError(error)}`
     })
@@ -175,7 +175,7 @@ function warnFailures(): Warnings {
   }
 }
 
-/** Nothing else would show that later events of a sender do not run: it gets 200 for each. */
+/** Shows that later events of a sender do not run, although it gets 200 for each. */
 function conflictOf({ name }: OutcomeObserved): string {
   const about = name ? ` (${printable(name)})` : ''
   return `a delivery${about} has the id of an earlier event and other bytes: it is kept as evidence and not handled. If it is an event of its own, that id is not the event's: name the right place with envelope: { id }`
@@ -188,19 +188,19 @@ interface Observed extends Pick<OutcomeDetails, 'bytes' | 'event'> {
   readonly waitUntil: Incoming['waitUntil']
 }
 
-/** Tells all observers of a receiver, and makes nothing where nobody would hear it. */
+/** Calls all observers of a receiver; makes no observation that no observer gets. */
 export class Observers {
   readonly #observer: (seen: Observation, beside?: Beside) => Promise<unknown> | undefined
   readonly #hearsAll: boolean
-  /** Of what is observed: where the user's clock throws, the system's. */
+  /** The receiver's clock; the system's if that throws. */
   readonly now: Clock
   readonly #listeners = new Set<Observe>()
   readonly #mayWarn = perMinute(refusalsPerMinute)
 
   constructor(observe: Observe | undefined, now: Clock) {
-    // An observer of the user's gets what is public and nothing more: it may be a logger.
+    // An observer of the user gets no further details: it may be a logger.
     const observer: Warnings = observe ? (seen) => observe(seen) : warnFailures()
-    // Each refusal of a stranger's delivery is observed: a warning of each would have no end.
+    // Refusals of forged deliveries are observed: a warning for each would have no end.
     const once = warnOnce()
     const warnOf = (error: unknown) =>
       once(`observe threw ${describeError(error)}`, 'OBSERVE_FAILED')
@@ -213,13 +213,13 @@ export class Observers {
     return this.#hearsAll || this.#listeners.size > 0
   }
 
-  /** With the file of the inbox, where one is known. */
-  tell(seen: Observation, place?: string): void {
+  /** Reports an observation, with the file of the inbox. */
+  report(seen: Observation, place?: string): void {
     this.#observer(seen, { place })
-    this.#tellListeners(seen)
+    this.#callListeners(seen)
   }
 
-  #tellListeners(seen: Observation): void {
+  #callListeners(seen: Observation): void {
     for (const listener of this.#listeners) listener(seen)
   }
 
@@ -229,7 +229,7 @@ export class Observers {
     return () => this.#listeners.delete(listener)
   }
 
-  /** The default observer hears of failures, conflicts and, in development, some refusals alone. */
+  /** The default observer gets failures, conflicts and, in development, some refusals only. */
   outcome(outcome: Outcome, { bytes, began, event, headers, waitUntil }: Observed): Outcome {
     const isConflict = outcome.kind === 'duplicate' && outcome.conflict === true
     const isWarned = outcome.kind === 'failed' || isConflict || this.#isWarned(outcome, headers)
@@ -239,12 +239,12 @@ export class Observers {
       const seen = outcomeObserved(outcome, observed)
       const pending = this.#hearsAll || isWarned ? this.#observer(seen) : undefined
       if (pending) keepAwake(waitUntil, pending)
-      this.#tellListeners(seen)
+      this.#callListeners(seen)
     }
     return outcome
   }
 
-  /** The default observer hears of the failed attempts of an inbox; outcomes tell the others. */
+  /** The default observer gets the failed attempts of an inbox; outcomes report the others. */
   attemptsOf({ entryId }: Task): HearAttempt | undefined {
     if (this.hearAll) return this.#attempt
     return entryId === undefined ? undefined : this.#failedAttempt
@@ -258,28 +258,103 @@ export class Observers {
     const { event, delivery, attempt, entryId } = task
     const details = { ...timed(this.now(), duration), event, delivery, attempt, entryId }
     const seen = attemptObserved(report, details)
-    // A developer's own machine, and no observer that could log it: the warning shows it whole.
+    // On a developer's own machine the warning shows the whole error, if no observer could log it.
     const isWhole = !this.#hearsAll && !report.ok && isDevelopment()
     this.#observer(seen, isWhole ? { whole: inspectError(report.error) } : {})
-    this.#tellListeners(seen)
+    this.#callListeners(seen)
   }
 
   #isWarned({ kind }: Outcome, headers: HeaderIndex): boolean {
     if (this.#hearsAll || kind !== 'rejected' || !isDevelopment()) return false
-    // The warnings are for mistakes of the application, and doctor reports its probes itself.
+    // `doctor` reports its probes itself.
     if (headers.values('user-agent')[0] === probeAgent) return false
     return this.#mayWarn(this.now())
   }
 }
 
-/** An observation has a time although the user's clock failed: no outcome depends on it. */
+/** Reads the system's clock if the user's clock fails: no outcome depends on an observation. */
 function guardedClock(now: Clock, once: ReturnType<typeof warnOnce>): Clock {
   return () => {
     try {
       return new Date(millisecondsOf(now))
     } catch (error) {
-      once(`now threw ${describeError(error)}: the system's clock was read`, 'OBSERVE_FAILED')
+      once(`now threw ${describeError(error)}: using the system clock instead`, 'OBSERVE_FAILED')
       return systemClock()
     }
   }
+}
+
+const ofPackage = /^\s+at .*[\\/]idv-webhooks[\\/]dist[\\/]/
+// The calls of a handler and of `around`. An unminified bundle keeps their names, and has no folder.
+const ofCall = /^\s+at (?:async )?(?:callWebhookHandler|runAround)\d* \(/
+const ofNode = /^\s+at (?:.*\()?node:/
+
+/** A whole error with its text and stack, for a developer's own machine, without our own frames. */
+function inspectError(error: unknown): string {
+  try {
+    if (!(error instanceof Error)) return String(error)
+    const { stack } = error
+    if (typeof stack !== 'string') return String(error)
+    let isBelow = false
+    const kept = stack.split('\n').filter((line) => {
+      isBelow = /^\s+at /.test(line) && (isBelow || ofCall.test(line))
+      return !isBelow && !ofPackage.test(line)
+    })
+    const hasPlace = kept.some((line) => /^\s+at /.test(line) && !ofNode.test(line))
+    return hasPlace ? kept.join('\n') : stack
+  } catch {
+    // A revoked proxy, a getter that throws: handlers may throw anything.
+    return 'unreadable'
+  }
+}
+
+/** Milliseconds; shorter waits are over before anybody reads of them. */
+const minWait = 1_000
+
+/** Warns of each dead letter and, in development, of each entry that waits for its next attempt. */
+export function settledWarnings(): (
+  seen: SettledObserved,
+  isDevelopment: boolean,
+  place?: string,
+) => void {
+  let retries = 0
+  return (seen, isDevelopment, place) => {
+    if (seen.state === 'dead') return warn(deadLetter(seen, place), 'DEAD_LETTER')
+    if (seen.state !== 'retry' || !seen.dueAt || !isDevelopment) return
+    const wait = seen.dueAt.getTime() - seen.at.getTime()
+    if (wait < minWait || ++retries > maxWarnings) return
+    const last = retries === maxWarnings ? noMore('RETRY_WAITS') : ''
+    warn(`${waiting(seen, wait, place)}${last}`, 'RETRY_WAITS')
+  }
+}
+
+function deadLetter(
+  { entryId, name, reason, attempt }: SettledObserved,
+  place: string | undefined,
+): string {
+  const attempts = attempt === 1 ? '1 attempt' : `${attempt} attempts`
+  return `entry ${entryId}${about(name)} is a dead letter: ${reason} after ${attempts}. Look at it with ${command('show', entryId, place)}; after the fix, ${command('redrive', entryId, place)} runs it again`
+}
+
+function waiting(
+  { entryId, name, attempt }: SettledObserved,
+  wait: number,
+  place: string | undefined,
+): string {
+  return `entry ${entryId}${about(name)} failed at attempt ${attempt}: the next attempt is due in ${spanOf(wait)}, and later events of the same entity wait for it. After the fix, ${command('redrive', entryId, place)} runs it at once`
+}
+
+/** The place is printed if a shell reads it as it is. */
+const command = (action: string, entryId: string, place = '') =>
+  `npx idv-webhooks inbox ${action} ${entryId} --inbox ${/^\/[\w@+=:,./-]+$/.test(place) ? place : '<file or address>'}`
+
+const about = (name: string | undefined) => (name === undefined ? '' : ` (${printable(name)})`)
+
+/** "4 s", "1 min 40 s", "2 h 5 min". */
+function spanOf(milliseconds: number): string {
+  const seconds = Math.round(milliseconds / 1000)
+  const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor((seconds % 3600) / 60)]
+  const parts =
+    hours > 0 ? [`${hours} h`, `${minutes} min`] : [`${minutes} min`, `${seconds % 60} s`]
+  return parts.filter((part) => !part.startsWith('0 ')).join(' ')
 }

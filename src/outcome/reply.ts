@@ -1,16 +1,14 @@
-// The HTTP reply to an outcome: a code, never a cause. What a user overrides never hides a failure.
+// The HTTP reply to an outcome: a code, never a cause. No override turns a failure into a success.
 
 import type { HeadersInput } from '../delivery.ts'
 import type { OutcomeCode } from '../errors.ts'
 import { inTime } from '../foundation/abortable.ts'
 import { invalid, shown } from '../foundation/check.ts'
-import { isPromise } from '../foundation/promises.ts'
-import { unawaited } from '../foundation/unawaited.ts'
 import { type warn, warnOnce } from '../foundation/warn.ts'
+import { ignoreRejection, isPromise } from '../host/promises.ts'
 import type { WebhookEvent } from '../protocol/events.ts'
 import { challengeAnswer, type Vendor } from '../protocol/vendor.ts'
 import type { Outcome, OutcomeKind } from './outcome.ts'
-import { areSendable, isStatus, whyNotSent } from './sendable.ts'
 import { failed, rejected, taken } from './table.ts'
 
 /** An HTTP answer: `body` is JSON text. */
@@ -26,7 +24,7 @@ export type RespondOption = Partial<Record<OutcomeKind | OutcomeCode, number | P
 /** The changes that a responder may return: a status, or parts of the reply. */
 export type ReplyChange = number | Partial<Reply> | undefined
 
-/** A request before anything of it is proved. */
+/** An unauthenticated request. */
 export interface HandshakeRequest {
   readonly method: string
   readonly url: string | undefined
@@ -74,16 +72,15 @@ export class Replies {
     return handshake ?? (method.toUpperCase() === 'POST' ? undefined : methodNotAllowed)
   }
 
-  /** A stranger's address or headers may make the user's function throw: then it has no answer. */
+  /** The user's function may throw at what an unauthenticated client sends: no handshake then. */
   #handshake(request: HandshakeRequest): Reply | undefined {
     try {
       const reply = this.#responder?.handshake?.(request)
       if (!reply) return undefined
-      const why = whyNotSent(reply)
+      const why = whyUnsendable(reply)
       if (why === undefined) return reply
       this.#warn(`handshake returned ${why}`, 'RESPOND_REFUSED')
-      // A promise is such a reply.
-      unawaited(reply)
+      ignoreRejection(reply)
     } catch (error) {
       const thrown = error instanceof Error ? error.name : typeof error
       this.#warn(`handshake threw ${thrown}: it was passed over`, 'RESPOND_FAILED')
@@ -122,26 +119,26 @@ interface Responding {
   readonly warn: typeof warn
 }
 
-/** The reply that a responder makes; the standard one where it fails, or hides a failure of ours. */
+/** Returns the reply of a responder; the standard one if it fails, or hides a failure of ours. */
 async function respondWith(
-  { responder, warn: say }: Responding,
+  { responder, warn: report }: Responding,
   outcome: Outcome,
   event: WebhookEvent | undefined,
 ): Promise<Reply> {
   const standard = standardReply(outcome)
   try {
     const answer = responder(outcome, event)
-    // The delivery is decided already: its sender must not wait for ever to hear so.
+    // The delivery is decided already: its sender must not wait for a responder that hangs.
     const change = isPromise(answer) ? await inTime(answer, responderTimeout, 'respond') : answer
     if (change === undefined) return standard
     const reply = changedReply(outcome, standard, change)
     const hides = outcome.kind === 'failed' && reply.status < 300
-    const why = hides ? `status ${reply.status}` : whyNotSent(reply)
+    const why = hides ? `status ${reply.status}` : whyUnsendable(reply)
     if (why === undefined) return reply
-    say(`respond returned ${why} for ${outcome.kind}`, 'RESPOND_REFUSED')
+    report(`respond returned ${why} for ${outcome.kind}`, 'RESPOND_REFUSED')
   } catch (error) {
     const thrown = error instanceof Error ? error.name : typeof error
-    say(`respond threw ${thrown}: the standard reply was sent`, 'RESPOND_FAILED')
+    report(`respond threw ${thrown}: the standard reply was sent`, 'RESPOND_FAILED')
   }
   return standard
 }
@@ -154,7 +151,7 @@ function changedReply(
   const code = 'code' in outcome ? outcome.code : undefined
   const changed = typeof override === 'number' ? { status: override } : override
   const status = changed.status ?? standard.status
-  // A standard header that is written otherwise would stand beside its own.
+  // An override replaces a standard header in any spelling.
   const own = new Set(Object.keys(changed.headers ?? {}).map((name) => name.toLowerCase()))
   const others = Object.entries(standard.headers).filter(([name]) => !own.has(name))
   return {
@@ -213,7 +210,7 @@ const methodNotAllowed: Reply = {
  * Checks the `respond` option.
  *
  * @throws WebhookError `OPTION_INVALID` for an unknown outcome, no status, what no server can send,
- * or a success that would tell the sender to forget an event which nothing has handled.
+ * or a success, after which the sender would not repeat an event that nothing has handled.
  */
 function checkRespond(respond: RespondOption | Responder = {}): RespondOption | Responder {
   if (typeof respond === 'function') return respond
@@ -233,7 +230,7 @@ function checkRespond(respond: RespondOption | Responder = {}): RespondOption | 
   return respond
 }
 
-/** Undefined for an override that can be sent; `isFailure`: of a failure on our side. */
+/** Describes what is wrong with an override; `isFailure`: of a failure on our side. */
 function whyRefused(override: ReplyChange, isFailure: boolean): string | undefined {
   if (override === undefined) return undefined
   if (typeof override !== 'number' && !isPlain(override)) {
@@ -257,13 +254,41 @@ function whyRefused(override: ReplyChange, isFailure: boolean): string | undefin
   return "must have headers that a server can send, e.g. { 'x-note': 'text in ASCII' }"
 }
 
-/** A record: `Headers` and lists of pairs would be sent as no headers, or as others. */
+/** Describes the part of a reply that no server can send: an echo may hold line breaks. */
+function whyUnsendable({ status, headers, body }: Reply): string | undefined {
+  if (!isStatus(status)) return `status ${String(status)}`
+  if (typeof body === 'string' && areSendable(headers)) return undefined
+  return 'a header or body that no server can send'
+}
+
+const isStatus = (status: unknown) =>
+  Number.isInteger(status) && Number(status) >= 200 && Number(status) <= 599
+
+/** Servers take numbers and lists of values too, and throw at undefined. */
+function areSendable(headers: Readonly<Record<string, unknown>>): boolean {
+  return Object.entries<unknown>(headers).every(
+    ([name, value]) =>
+      /^[\w!#$%&'*+.^`|~-]+$/.test(name) &&
+      !ofConnection.test(name) &&
+      [value].flat().every(isHeaderValue),
+  )
+}
+
+/** Headers of the server: over HTTP/2 they are an error. */
+const ofConnection =
+  /^(?:connection|keep-alive|proxy-connection|transfer-encoding|upgrade|te|trailer)$/i
+
+const isHeaderValue = (value: unknown) =>
+  ['string', 'number', 'boolean'].includes(typeof value) &&
+  /^[\t\x20-\x7e\x80-\xff]*$/.test(String(value))
+
+/** True for a record: `Headers` and lists of pairs would be sent as no headers, or as others. */
 const isPlain = (value: unknown) =>
   typeof value === 'object' && value !== null && !(Symbol.iterator in value)
 
 /**
- * The reply that a vendor requires, beneath the receiver's own `respond`: its handshake answered, and
- * 200 for what was kept where its documents take nothing else for a success.
+ * Adds the replies that a vendor requires to the receiver's own `respond`: answers to its challenges,
+ * and 200 for stored events if the vendor takes no other success.
  */
 function respondTo(vendor: Vendor, own: RespondOption | Responder = {}): RespondOption | Responder {
   const status = vendor.delivery?.success === 200 ? 200 : taken.accepted

@@ -2,7 +2,7 @@
 // reading is tolerant by default and the paths are data that a user can name.
 import { checkFunction, checkOptionNames, invalid, shown } from '../foundation/check.ts'
 import { decodeUtf8, parseExact, parseJson } from '../foundation/json.ts'
-import { unawaited } from '../foundation/unawaited.ts'
+import { ignoreRejection } from '../host/promises.ts'
 import { fromBase64 } from '../signature/encoding.ts'
 import {
   idOf,
@@ -202,7 +202,7 @@ function byFunction(
       // A function that does not declare the context gets none, so its id is of the body.
       const args = read.length < 2 ? [body] : [body, contextOf(arrival)]
       const reading: EnvelopeReading = Reflect.apply(read, undefined, args)
-      unawaited(reading)
+      ignoreRejection(reading)
       return reading
     } catch {
       return undefined

@@ -2,8 +2,7 @@
 // data has to fit.
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { WebhookError } from '../errors.ts'
-import { isPromise } from '../foundation/promises.ts'
-import { unawaited } from '../foundation/unawaited.ts'
+import { ignoreRejection, isPromise } from '../host/promises.ts'
 import { eventSchemas, type Issue } from './events.ts'
 import { canonicalName, isEventName, legacyNameOf } from './names.ts'
 
@@ -88,7 +87,7 @@ export function checkData(
   if (!schema) return { data: value }
   const result = schema['~standard'].validate(value)
   if (isPromise(result)) {
-    unawaited(result)
+    ignoreRejection(result)
     throw new WebhookError(
       'SCHEMA_ASYNC',
       `the schema of ${name} answers with a promise: validate synchronously, look things up in the handler`,

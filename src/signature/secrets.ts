@@ -5,7 +5,8 @@ import type { Delivery } from '../delivery.ts'
 import { checkOptionNames, invalid, shown } from '../foundation/check.ts'
 import { defined } from '../foundation/defined.ts'
 import { decodeUtf8 } from '../foundation/json.ts'
-import { isDevelopment, isWorkerd, warn } from '../foundation/warn.ts'
+import { warn } from '../foundation/warn.ts'
+import { isDevelopment, variablesHint } from '../host/runtime.ts'
 import { parseTime } from '../protocol/json-paths.ts'
 import type { PublicKeyName, Scheme } from '../protocol/scheme-definition.ts'
 import { fromHex, toHex } from './encoding.ts'
@@ -130,7 +131,7 @@ export function secretSource(option: SecretOption | undefined, scheme: Scheme): 
 function returned(secret: SecretInput | undefined): SecretInput {
   if (secret !== undefined && secret !== null && secret !== '') return secret
   throw invalid(
-    `the \`secret\` function returned ${secret === '' ? 'an empty string' : secret}: set the environment variable that it reads ${isWorkerd() ? `(${onWorkers})` : '(with Next.js in .env.local)'}, or return a secret for this delivery`,
+    `the \`secret\` function returned ${secret === '' ? 'an empty string' : secret}: set the environment variable that it reads (${variablesHint() ?? 'with Next.js in .env.local'}), or return a secret for this delivery`,
     'SECRET_INVALID',
   )
 }
@@ -249,13 +250,10 @@ function checkTenants(secrets: readonly Secret[], scheme: Scheme): void {
   }
 }
 
-const onWorkers =
-  'on Workers in .dev.vars or by wrangler secret put; process.env needs nodejs_compat and a compatibility date from 2025-04-01'
-
 function noSecret() {
-  const where = isWorkerd() ? ` (${onWorkers})` : ''
+  const hint = variablesHint()
   return invalid(
-    `no secret: pass \`secret\`, e.g. secret: process.env.WEBHOOK_SECRET, and check that it is set${where}`,
+    `no secret: pass \`secret\`, e.g. secret: process.env.WEBHOOK_SECRET, and check that it is set${hint ? ` (${hint})` : ''}`,
     'SECRET_INVALID',
   )
 }

@@ -9,7 +9,7 @@ import {
 } from '../delivery.ts'
 import { WebhookError } from '../errors.ts'
 import { inTime } from '../foundation/abortable.ts'
-import { isPromise } from '../foundation/promises.ts'
+import { isPromise } from '../host/promises.ts'
 import type { Scheme } from '../protocol/scheme.ts'
 import type { Claim } from './grammar.ts'
 import { type HeaderClaims, HeaderInspector } from './header-claims.ts'

@@ -1,5 +1,4 @@
-export type { AnyPattern } from '../dispatch/known-pattern.ts'
-export type { Matching } from '../dispatch/patterns.ts'
+export type { Matching, PatternOrLegacy } from '../dispatch/patterns.ts'
 export {
   type Capture,
   type CaptureOptions,

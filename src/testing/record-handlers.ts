@@ -1,8 +1,6 @@
 // Records what a receiver dispatches, so that a test can wait for it without sleeping.
 import type { Context, Handler } from '../dispatch/handler.ts'
-import type { AnyPattern } from '../dispatch/known-pattern.ts'
-import type { Matching } from '../dispatch/patterns.ts'
-import { deferred } from '../foundation/promises.ts'
+import type { Matching, PatternOrLegacy } from '../dispatch/patterns.ts'
 import type { UnknownEvent, WebhookEvent } from '../protocol/events.ts'
 import { covers, isEventName } from '../protocol/names.ts'
 
@@ -45,7 +43,7 @@ export interface Recorder<Event = WebhookEvent> {
    * (`verification.*`; `*` is any event) or satisfies a function. Rejects after `timeout`
    * milliseconds, 5,000 by default, and lists the events that arrived instead.
    */
-  waitFor<const P extends AnyPattern<EventsOf<Event>>>(
+  waitFor<const P extends PatternOrLegacy<EventsOf<Event>> | (string & Record<never, never>)>(
     wanted: P,
     options?: WaitOptions,
   ): Promise<EventFor<Event, P>>
@@ -91,7 +89,7 @@ export function recordHandlers<Event = WebhookEvent>(
       const fits = typeof wanted === 'function' ? wanted : named(wanted)
       const past = calls.find(({ event }) => fits(event))
       if (past) return past.event
-      const { promise, resolve, reject } = deferred<WebhookEvent>()
+      const { promise, resolve, reject } = Promise.withResolvers<WebhookEvent>()
       const notify = (event: WebhookEvent) => fits(event) && resolve(event)
       const timer = setTimeout(() => {
         const arrived = calls.map(({ event }) => event.name).join(', ') || 'nothing'

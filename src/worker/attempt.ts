@@ -1,31 +1,20 @@
-// One attempt at one entry of the inbox: parse → match → the handlers that have not succeeded →
-// verdict. Handlers throw what they like; it ends as a verdict.
-
-import type { Dispatcher } from '../dispatch/dispatch.ts'
+// One attempt at one entry of the inbox: read the entry, plan which handlers run, run them, and say how
+// the attempt ends. Handlers may throw anything; an attempt always ends with a verdict.
+import { toArrival } from '../arrival.ts'
 import { namesResource } from '../dispatch/fetch-resource.ts'
 import { type Decision, type Replaced, toSuperseded } from '../dispatch/finality.ts'
 import { attemptSteps, type HandlerFailure, type Registration } from '../dispatch/handler.ts'
-import type { RunningHandlers } from '../dispatch/running.ts'
+import type { RunningHandlers } from '../dispatch/run.ts'
 import { isNonRetryable } from '../errors.ts'
 import { defined } from '../foundation/defined.ts'
-import type { EntryFailure } from '../inbox/entry.ts'
+import type { Arrival, EntryFailure } from '../inbox/entry.ts'
 import type { Verdict, Work, WorkSource } from '../inbox/work.ts'
 import type { StoreTx } from '../inbox/work-store.ts'
+import { describeError } from '../observe/observe.ts'
 import type { Parsed } from '../parse.ts'
 import type { Pipeline } from '../pipeline.ts'
 import type { WebhookEvent } from '../protocol/events.ts'
-import { covers, type DecisionName, reversalName } from '../protocol/names.ts'
-import {
-  isDrained,
-  ofStep,
-  toCut,
-  toFailure,
-  toInterrupted,
-  toMissing,
-  toUnrun,
-} from './failures.ts'
-import { keptForAnother, unreadHere } from './other-vendor.ts'
-import { readLate } from './read-late.ts'
+import { covers, type DecisionName, isEventName, reversalName } from '../protocol/names.ts'
 
 /** The result of an attempt: the verdict, and the handlers that succeeded. */
 export interface Attempted {
@@ -33,144 +22,174 @@ export interface Attempted {
   readonly handled: readonly string[]
 }
 
-/** Makes attempts. */
+/** Dependencies of an attempt. */
 export interface Attempter {
   readonly pipeline: Pipeline
   readonly inbox: WorkSource
-  /** The handlers that are aborted when the worker's grace time is over. */
+  /** The handlers that are aborted together. */
   readonly running: RunningHandlers
 }
 
-/** Handles one entry. */
+/** Attempts one entry. */
 export async function attempt(work: Work, by: Attempter): Promise<Attempted> {
-  if (!work.delivery) {
-    return ended({ ...failed('UNREADABLE'), fatal: work.isHopeless === true })
+  try {
+    const entry = readEntry(work, by.pipeline)
+    if ('kind' in entry) return ended(entry)
+    const plan = planAttempt(work, entry, by.pipeline)
+    if ('kind' in plan) return ended(plan)
+    return await new AttemptRun(work, by, plan).run()
+  } catch (error) {
+    return ended(stepFailed('worker', error))
   }
-  const { vendor } = by.pipeline
-  const kept = keptForAnother(work.vendor, vendor)
-  if (kept) return leftToAnother(work, kept)
+}
+
+type ReadEntry = Pick<Extract<Parsed, { readonly ok: true }>, 'event' | 'key'>
+
+/** Parses an entry, or returns the verdict if it cannot be handled as it is. */
+function readEntry(work: Work, pipeline: Pipeline): ReadEntry | Verdict {
+  if (!work.delivery) return { ...failed('UNREADABLE'), fatal: work.isUnrecoverable === true }
   let parsed: Parsed | undefined
   let thrown: unknown
   try {
-    parsed = by.pipeline.parser(work.delivery, work.source, work.name)
+    parsed = pipeline.parser(work.delivery, work.source, work.name)
   } catch (error) {
     thrown = error
   }
-  // Data that a schema refuses belong to its entity as well.
-  const arrival = readLate(work, parsed, by.pipeline)
-  if (arrival) return ended({ kind: 'assigned', arrival })
-  if (!parsed) {
-    const failures = [ofStep('schema', thrown)]
-    return ended({ ...failed('HANDLER_FAILED'), failures, fatal: false })
+  // Data that a schema rejects belongs to its entity too.
+  const arrival = assignable(work, parsed, pipeline)
+  if (arrival) return { kind: 'assigned', arrival }
+  if (!parsed) return stepFailed('schema', thrown)
+  if (parsed.ok) return parsed
+  // The process that stored it could parse it: during a rolling deployment, retry.
+  const isRejected = work.schemaRejected === true && parsed.code === 'EVENT_INVALID'
+  return { ...failed(parsed.code), fatal: work.name === undefined || isRejected }
+}
+
+/**
+ * The entry as it reads now, if it could not be read on arrival or had a name that was not translated
+ * yet: it lacks the lane, the aliases and often the key of its event.
+ */
+function assignable(
+  { delivery, source, name }: Work,
+  read: Parsed | undefined,
+  { peek }: Pick<Pipeline, 'peek'>,
+): Arrival | undefined {
+  // A replay runs the entry as it is.
+  if (!delivery || source === 'replay') return undefined
+  if (name !== undefined && (isEventName(name) || (read?.ok && read.event.name === name))) {
+    return undefined
   }
-  if (!parsed.ok) {
-    const unread = parsed.code === 'ENVELOPE_INVALID' ? unreadHere(work.vendor, vendor) : undefined
-    if (unread) return leftToAnother(work, unread)
-    // Who kept it could read it: in a deployment old and new ones work side by side.
-    const isUnfit = work.unfit === true && parsed.code === 'EVENT_INVALID'
-    return ended({ ...failed(parsed.code), fatal: work.name === undefined || isUnfit })
-  }
-  const { event, key } = parsed
-  const { dispatcher, finality } = by.pipeline
+  // Read as on arrival: the data of a schema may lack what the sender sent.
+  const parsed = peek(delivery, source)
+  if (!parsed.ok) return undefined
+  // Never back to an unknown name: old and new processes side by side would take turns.
+  if (name !== undefined && !isEventName(parsed.event.name)) return undefined
+  return toArrival(delivery, parsed, source)
+}
+
+/** The plan of an attempt. */
+interface Plan {
+  readonly event: WebhookEvent
+  readonly key: string | undefined
+  /** The handlers to run, in order. */
+  readonly todo: readonly Registration[]
+  /** A newer event of the entity was done already. */
+  readonly stale: boolean
+  /** The decision that this event replaces. */
+  readonly replaced: Replaced | undefined
+  /** The last decision of the entity once this event is done. */
+  readonly decision: Decision | undefined
+  /** Handlers that failed before and that this process lacks. */
+  readonly missing: readonly string[]
+}
+
+/** Plans which handlers run, or returns the verdict if none does. */
+function planAttempt(
+  work: Work,
+  { event, key }: ReadEntry,
+  { dispatcher, finality }: Pipeline,
+): Plan | Verdict {
   const place = { entryId: work.lease.id, seq: work.seq }
   const last = work.highWaterMark?.decision
   const replaced = finality.replaced(event, place, last)
   const decision = finality.decided(event, place, last)
   const matching = replaced ? dispatcher.matchReversal(event) : dispatcher.match(event)
-  // Nobody hears this decision, and somebody would hear that it is reversed: it is remembered.
+  // A decision without a handler is remembered if a handler awaits its reversal.
   const isAwaited = decision !== undefined && dispatcher.awaitsReversals
   const missing = missingHere(work, dispatcher)
   if (matching.length === 0 && !isAwaited && missing.length === 0) {
-    return ended({ kind: 'skipped', reason: 'NO_HANDLER' })
+    return { kind: 'skipped', reason: 'NO_HANDLER' }
   }
   const todo = matching.filter(({ id }) => !work.handled.includes(id))
-  // An event that replaces a decision is never stale, whatever was handled in between.
+  // An event that replaces a decision is never stale.
   const stale = replaced === undefined && finality.isStale(event, place, work.highWaterMark)
-  const subject = { event, key, stale, replaced, decision, missing }
-  return new AttemptRun(work, by, subject).through(todo)
+  return { event, key, todo, stale, replaced, decision, missing }
 }
 
 /**
- * Handlers that failed before and that this process does not have: in a deployment old and new ones
- * work side by side, and an event is not done while one of them has not succeeded.
+ * Handlers that failed before and that this process lacks. During a rolling deployment the event is
+ * not done before a process that has them runs them.
  */
-function missingHere(work: Work, dispatcher: Dispatcher): readonly string[] {
-  return unfinished(work).filter((id) => !dispatcher.has(id))
-}
-
-/** The handlers that failed at the attempt before, and have not succeeded. */
-function unfinished({ failed, handled }: Work): readonly string[] {
-  return failed.filter((id) => !Object.hasOwn(attemptSteps, id) && !handled.includes(id))
-}
-
-/** An attempt that ran nothing: a worker of another receiver may do better, and so it is retried. */
-function leftToAnother(work: Work, failure: EntryFailure): Attempted {
-  const failures = [failure, ...unfinished(work).map(toUnrun)]
-  return ended({ ...failed('ENVELOPE_INVALID'), failures, fatal: false })
-}
-
-interface Subject {
-  readonly event: WebhookEvent
-  readonly key: string | undefined
-  readonly stale: boolean
-  /** The decision that this one replaces. */
-  readonly replaced: Replaced | undefined
-  /** The last decision of the entity once this is done. */
-  readonly decision: Decision | undefined
-  /** Handlers of other processes that have not succeeded. */
-  readonly missing: readonly string[]
+function missingHere(
+  { failed, handled }: Work,
+  dispatcher: Pipeline['dispatcher'],
+): readonly string[] {
+  return failed.filter(
+    (id) => !Object.hasOwn(attemptSteps, id) && !handled.includes(id) && !dispatcher.has(id),
+  )
 }
 
 class AttemptRun {
   readonly #work: Work
   readonly #by: Attempter
-  readonly #subject: Subject
+  readonly #plan: Plan
   readonly #handled: string[] = []
   readonly #failures: HandlerFailure[] = []
 
-  constructor(work: Work, by: Attempter, subject: Subject) {
+  constructor(work: Work, by: Attempter, plan: Plan) {
     this.#work = work
     this.#by = by
-    this.#subject = subject
+    this.#plan = plan
   }
 
-  async through(todo: readonly Registration[]): Promise<Attempted> {
+  async run(): Promise<Attempted> {
+    const { todo } = this.#plan
     for (const [index, registration] of todo.entries()) {
-      const isDone = await this.#one(registration)
+      const isDone = await this.#runOne(registration)
       const left = todo.slice(index + 1)
       if (left.length === 0) break
-      if (await this.#isHeld(isDone ? registration.id : undefined)) continue
-      // Somebody else's by now, or forgotten: no further handler may see it.
+      if (await this.#checkpoint(isDone ? registration.id : undefined)) continue
+      // Another worker may hold the entry, or it was forgotten: no further handler may see it.
       return { verdict: this.#cutShort(left), handled: this.#handled }
     }
     return { verdict: this.#verdict(), handled: this.#handled }
   }
 
   /**
-   * Where the store did not answer, the entry is still this one's: nothing is final before all have
-   * had their turn. A failure that repeats itself counts: released it would come back at once, for
-   * as long as the store answers everything else.
+   * The verdict if the store did not confirm the lease. The entry may still be leased here, so nothing
+   * is final before all handlers had their turn. A failure that repeats itself counts: a released
+   * entry would come back at once, for as long as only checkpoints fail.
    */
   #cutShort(left: readonly Registration[]): Verdict {
     const own = this.#failures.filter((one) => !isDrained(one))
     const unrun = left
       .filter(({ id }) => this.#work.failed.includes(id))
-      .map(({ id }) => toUnrun(id))
+      .map(({ id }) => failedBefore(id, 'was not run by this attempt'))
     const failures = [...own.map(toFailure), ...this.#before(), ...unrun]
     if (own.length === 0) return { kind: 'released' }
     if (!own.every((one) => this.#failedBefore(one))) return { kind: 'released', failures }
     return { kind: 'failed', reason: 'HANDLER_FAILED', failures, fatal: false }
   }
 
-  /** Records a handler that succeeded; false where the entry is not known to be held. */
-  #isHeld(handler: string | undefined): Promise<boolean> {
-    // Settling tells a store that does not answer now of those that succeeded.
+  /** Records a handler that succeeded; false unless the store confirms the lease. */
+  #checkpoint(handler: string | undefined): Promise<boolean> {
+    // If the store does not answer now, settling tells it which handlers succeeded.
     return this.#by.inbox.checkpoint(this.#work, handler).catch(() => false)
   }
 
   /** Runs one handler; true when it succeeded. */
-  async #one(registration: Registration): Promise<boolean> {
-    const { key, stale, replaced } = this.#subject
+  async #runOne(registration: Registration): Promise<boolean> {
+    const { key, stale, replaced } = this.#plan
     const { delivery, attempt, gap } = this.#work
     if (!delivery) return false
     const policy = stale ? registration.options.stale : undefined
@@ -178,30 +197,31 @@ class AttemptRun {
       this.#handled.push(registration.id)
       return true
     }
+    const { pipeline, inbox, running } = this.#by
     let tx: StoreTx | undefined
-    let handler =
-      policy === 'refetch' ? refetching(registration, this.#by.pipeline) : registration.handler
+    let handler = policy === 'refetch' ? refetching(registration, pipeline) : registration.handler
     try {
       // Waits for its turn before the handler's time begins.
-      if (registration.options.tx) {
-        tx = await this.#by.inbox.transaction?.(this.#work, registration.id)
-      }
+      if (registration.options.tx) tx = await inbox.transaction?.(this.#work, registration.id)
       if (tx) handler = within(tx, handler)
     } catch (error) {
-      // This handler has failed; those before it have succeeded and must not run again.
+      // Only this handler fails; earlier ones have succeeded and must not run again.
       handler = () => Promise.reject(error)
     }
-    const run = { ...registration, handler }
-    const supersedes = replaced && toSuperseded(replaced)
-    const [report] = await this.#by.pipeline.run({
+    const [report] = await pipeline.run({
       event: this.#eventFor(registration),
       key,
       delivery,
-      registrations: [run],
+      registrations: [{ ...registration, handler }],
       attempt,
       entryId: this.#work.lease.id,
-      extras: { gap, stale, supersedes, ...(tx && { tx: tx.handle }) },
-      running: this.#by.running,
+      extras: {
+        gap,
+        stale,
+        supersedes: replaced && toSuperseded(replaced),
+        ...(tx && { tx: tx.handle }),
+      },
+      running,
     })
     if (report?.ok) this.#handled.push(registration.id)
     else if (report) this.#failures.push(report)
@@ -209,9 +229,9 @@ class AttemptRun {
     return report?.ok === true
   }
 
-  /** A handler of reversals alone hears the decision as one. */
+  /** Gives a handler of reversals alone the decision as a reversal. */
   #eventFor({ patterns }: Registration): WebhookEvent {
-    const { event, replaced } = this.#subject
+    const { event, replaced } = this.#plan
     if (!replaced || !patterns.includes(reversalName)) return event
     if (patterns.some((pattern) => covers(pattern, event.name))) return event
     // Trust is granted here: only a decision replaces another.
@@ -221,16 +241,19 @@ class AttemptRun {
   }
 
   #verdict(): Verdict {
-    const { event, decision, missing } = this.#subject
+    const { event, decision, missing } = this.#plan
     if (this.#failures.length === 0 && missing.length === 0) {
       const { name, occurredAt } = event
       return { kind: 'done', occurrence: defined({ name, occurredAt, decision }) }
     }
-    // A drain is not the handler's fault: the entry is released and no attempt is counted.
     const own = this.#failures.filter((one) => !isDrained(one))
     const isDrain = own.length < this.#failures.length
-    if (isDrain && !(own.length > 0 && this.#by.running.isTimed)) return this.#released(own)
-    // Handlers that were cut have not had their turn: nothing is final before that.
+    // A drain is not the handler's fault: the entry is released, and no attempt is counted.
+    if (isDrain && !(own.length > 0 && this.#by.running.isTimed)) {
+      if (own.length === 0) return { kind: 'released' }
+      return { kind: 'released', failures: [...own.map(toFailure), ...this.#before()] }
+    }
+    // Handlers that were cut have not had their turn: nothing is final before.
     const fatal = !isDrain && own.some(({ error }) => isNonRetryable(error))
     const timedOut = missing.length === 0 && own.every(({ code }) => code === 'HANDLER_TIMEOUT')
     const reason = fatal ? 'NON_RETRYABLE' : timedOut ? 'HANDLER_TIMEOUT' : 'HANDLER_FAILED'
@@ -239,21 +262,21 @@ class AttemptRun {
     return { kind: 'failed', reason, failures, fatal }
   }
 
-  /** Failures beside the drain stay known, together with earlier ones that were not made good. */
-  #released(own: readonly HandlerFailure[]): Verdict {
-    if (own.length === 0) return { kind: 'released' }
-    return { kind: 'released', failures: [...own.map(toFailure), ...this.#before()] }
-  }
-
+  /** Earlier failures of handlers that have not succeeded since. */
   #before(): readonly EntryFailure[] {
     const again = this.#failures.filter((one) => isDrained(one) && this.#failedBefore(one))
-    return [...again.map(toInterrupted), ...this.#subject.missing.map(toMissing)]
+    return [
+      ...again.map(({ handler }) => failedBefore(handler, 'was interrupted by a drain')),
+      ...this.#plan.missing.map((id) => failedBefore(id, 'this process has no handler of that id')),
+    ]
   }
 
   #failedBefore({ handler }: HandlerFailure): boolean {
     return this.#work.failed.includes(handler)
   }
 }
+
+const isDrained = ({ code }: HandlerFailure): boolean => code === 'DRAINING'
 
 function ended(verdict: Verdict): Attempted {
   return { verdict, handled: [] }
@@ -263,7 +286,26 @@ function failed<Reason extends string>(reason: Reason) {
   return { kind: 'failed', reason, failures: [] } as const
 }
 
-/** The handler, and then its effects committed. */
+/** The verdict if a step of the attempt itself threw. */
+function stepFailed(step: keyof typeof attemptSteps, error: unknown): Verdict {
+  const failure = { handler: step, code: 'HANDLER_FAILED', error: describeError(error) }
+  return { kind: 'failed', reason: 'HANDLER_FAILED', failures: [failure], fatal: false }
+}
+
+function toFailure({ handler, code, error }: HandlerFailure): EntryFailure {
+  return { handler, code, error: describeError(error) }
+}
+
+function toCut({ handler }: HandlerFailure): EntryFailure {
+  return { handler, code: 'HANDLER_FAILED', error: 'was cut by the end of the run' }
+}
+
+/** Keeps an earlier failure known, so that the entry is not done before the handler succeeds. */
+function failedBefore(handler: string, why: string): EntryFailure {
+  return { handler, code: 'HANDLER_FAILED', error: `failed before, and ${why}` }
+}
+
+/** Runs the handler, then commits its effects. */
 function within(tx: StoreTx, handler: Registration['handler']): Registration['handler'] {
   return async (event, context) => {
     await handler(event, context)
@@ -273,14 +315,14 @@ function within(tx: StoreTx, handler: Registration['handler']): Registration['ha
 }
 
 /**
- * The event with its resource as it is now; as it came where it names none that can be read. Nothing
- * is run for what is gone, but its deletion itself.
+ * Passes the event with its current resource, or unchanged if it names none. Skips the handler if the
+ * resource is gone, except for `*.deleted`.
  */
 function refetching({ handler }: Registration, { withData }: Pipeline): Registration['handler'] {
   return async (event, context) => {
     const current = namesResource(event) ? await context.fetch() : undefined
-    const isItsEnd = event.name.endsWith('.deleted')
-    if (current === null && !isItsEnd) return
+    const isDeletion = event.name.endsWith('.deleted')
+    if (current === null && !isDeletion) return
     await handler(current ? withData(event, current) : event, context)
   }
 }

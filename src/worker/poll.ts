@@ -1,6 +1,7 @@
 // When a worker claims: at once when it is woken and has room, when the next entry is due, and at
-// least every second, so that a clock which was set forward is noticed.
+// least every second.
 import type { Clock } from '../foundation/clock.ts'
+import { nextTurn } from '../host/runtime.ts'
 
 /** The result of a claim. */
 export interface Polled {
@@ -18,17 +19,11 @@ export interface PollDeps {
   failed(error: unknown, began: number): void
 }
 
-const longestSleep = 1_000
-
-/** Node has it, and timers that are due come before it; other runtimes have a timer of 0 alone. */
-const { setImmediate: soon = setTimeout } = globalThis as {
-  readonly setImmediate?: (run: () => void) => unknown
-}
-const nextTurn = () => new Promise<void>((resolve) => void soon(resolve))
+const maxSleep = 1_000
 
 /**
- * Claims one page after the other, never two at a time. All of it runs in the async context in which
- * it was made: what wakes it may be a request, whose context does not belong to other events.
+ * Claims one page after the other, never two at a time. It runs in the async context of its creation:
+ * a request may wake it, and that request's context does not belong to other events.
  */
 export class Poll {
   readonly #deps: PollDeps
@@ -59,9 +54,9 @@ export class Poll {
     }
   }
 
-  /** Until it is woken, and never for longer than a second: it may have had no room. */
+  /** Waits until it is woken, and for a second at most: it may have had no room. */
   async #woken(wait: number): Promise<void> {
-    const time = Math.min(Math.max(Math.ceil(wait), 1), longestSleep)
+    const time = Math.min(Math.max(Math.ceil(wait), 1), maxSleep)
     const timer = setTimeout(() => this.wake(), time)
     await new Promise<void>((resolve) => {
       this.#wakeUp = resolve
@@ -70,25 +65,25 @@ export class Poll {
     clearTimeout(timer)
   }
 
-  /** Milliseconds until the next is due, if the last claim said so. */
+  /** Claims until nothing is left; returns the milliseconds until the next lane is due. */
   async #claimAll(): Promise<number> {
     let began = performance.now()
-    let wait = longestSleep
+    let wait = maxSleep
     try {
       while (this.#again && this.#isOpen && this.#deps.hasRoom()) {
-        // Entries that end at the same time leave their room to one claim, not the first to one alone.
+        // Entries that end at the same time leave their room to one claim together.
         await nextTurn()
         this.#again = false
         began = performance.now()
         const { isFull, next } = await this.#deps.claim()
         if (isFull) this.#again = true
-        wait = next === undefined ? longestSleep : next - this.#deps.now().getTime()
+        wait = next === undefined ? maxSleep : next - this.#deps.now().getTime()
       }
       return wait
     } catch (error) {
       this.#again = false
       this.#deps.failed(error, began)
-      return longestSleep
+      return maxSleep
     }
   }
 }

@@ -5,7 +5,7 @@ import type { FailedRequest, WorkSource } from '../inbox/work.ts'
 
 export const hour = 60 * 60 * 1000
 
-/** Until when a sweep goes on; it stops between two pages. */
+/** The bounds of a sweep, which stops between two pages. */
 export interface SweepBounds {
   /** Aborted when the worker drains. */
   readonly signal: AbortSignal
@@ -13,9 +13,8 @@ export interface SweepBounds {
 }
 
 /**
- * The sweep of a run. Beside the work it goes on for a tenth of the run's time: work that fills each
- * run would leave none. Once that is over somebody may wait for the answer: a backlog is then erased
- * bit by bit, for as long as the work took or a second.
+ * The sweep of a run. Beside the work it takes a tenth of the run's time, because work may fill every
+ * run. After the work a caller may wait: the sweep then takes as long as the work did, or a second.
  */
 export function sweepOfRun(timeout: number, now: () => Date) {
   const elapsed = stopwatch(now)
@@ -25,8 +24,8 @@ export function sweepOfRun(timeout: number, now: () => Date) {
     goesOn: () => elapsed() < until,
     endWork: () => {
       const spent = elapsed()
-      const most = Number.isFinite(timeout) ? Math.max(1000, spent) : timeout
-      until = spent + Math.min(timeout - spent, most)
+      const max = Number.isFinite(timeout) ? Math.max(1000, spent) : timeout
+      until = spent + Math.min(timeout - spent, max)
     },
   }
 }
@@ -43,10 +42,7 @@ export class Retention {
     this.#failed = failed
   }
 
-  /**
-   * Hosts that run by a schedule ask after every delivery; a sweep that was cut short goes on then.
-   * Resolves with whether it was.
-   */
+  /** Sweeps at most once an hour, and goes on after a sweep that was cut short. True if it was cut. */
   async sweep({ signal, goesOn = () => true }: SweepBounds): Promise<boolean> {
     if (this.#isSweeping) return false
     this.#isSweeping = true

@@ -1,28 +1,22 @@
-// One stretch of a worker's work, from its first claim to a drain: how many entries are at work, how
-// each attempt is settled, and when all of it is over.
+// One stretch of a worker's work, from its first claim to a drain: claims as many entries as there
+// are places, attempts each of them, and settles it.
 import { isProcessEnding } from '../dispatch/in-flight.ts'
-import type { RunningHandlers } from '../dispatch/running.ts'
+import { RunningHandlers } from '../dispatch/run.ts'
 import { sleep } from '../foundation/abortable.ts'
-import { Bag, type Placed } from '../foundation/bag.ts'
 import { longestTimer } from '../foundation/check.ts'
 import { defined } from '../foundation/defined.ts'
-import { deferred } from '../foundation/promises.ts'
 import { warnIfItThrows } from '../foundation/warn.ts'
 import type { FailedRequest, SettledAs, SettledWork, Work, WorkSource } from '../inbox/work.ts'
 import type { Pipeline } from '../pipeline.ts'
 import { type Attempted, attempt } from './attempt.ts'
-import { ofStep } from './failures.ts'
-import { startHeartbeat } from './heartbeat.ts'
-import { HandlerScopes } from './scopes.ts'
-import { Waiters } from './waiters.ts'
 
 /** Dependencies of a run. */
 export interface RunDeps {
   readonly pipeline: Pipeline
   readonly inbox: WorkSource
-  /** Entries at a time. */
+  /** The number of places: entries at a time. */
   readonly concurrency: number
-  /** There is room for another claim. */
+  /** Called when a place becomes free. */
   onCapacity(): void
   onSettled(work: Work, settled: SettledAttempt): void
   onStoreError(failed: FailedRequest): void
@@ -35,14 +29,14 @@ export interface SettledAttempt extends SettledWork {
   readonly duration: number
 }
 
-/** Bounds of a claim; without any it works for the worker itself. */
+/** Bounds of a claim; a claim without bounds works for the worker itself. */
 export interface ClaimBounds {
-  readonly most?: number
+  readonly max?: number
   readonly running?: RunningHandlers
-  /** Milliseconds that are left. */
+  /** Returns the milliseconds that are left. */
   readonly left?: () => number
-  /** Called once it has room, before the store is asked. */
-  readonly look?: (() => void) | undefined
+  /** Called once there is a place, before the store is asked. */
+  readonly onRoom?: (() => void) | undefined
 }
 
 /** The result of a claim: its attempts, and when the next lane is due. */
@@ -53,189 +47,210 @@ export interface ClaimedAttempts {
   readonly isFull: boolean
 }
 
-interface Pending extends Placed {
-  readonly promise: Promise<unknown>
-}
-
-/** An entry that waits for the store to take what became of it. */
-interface Settling extends Placed {
-  /** Ends the wait. */
-  readonly lose: () => void
-}
-
-/** One entry's part of the concurrency. */
+/** One entry's place in the concurrency. */
 interface Room {
   isTaken: boolean
 }
 
-interface Begun {
-  readonly room: Room
-  /** By `performance.now()`. */
-  readonly began: number
+/** Handlers with a time limit of their own. */
+interface HandlerScope {
+  readonly running: RunningHandlers
+  end(): void
 }
+
+/** At most so many milliseconds between renewals: after a failover 36 s are left to renew a lease. */
+const maxBeat = 20_000
 
 const released: Attempted = { verdict: { kind: 'released' }, handled: [] }
 
-/** Shared by all that claims for one worker, so that its concurrency holds for all together. */
+/** Shared by everything that claims for one worker, so that `concurrency` bounds the sum. */
 export class WorkerRun {
   readonly #deps: RunDeps
-  /** Everything that a drain waits for: handlers at work, commits on their way. */
-  readonly #pending = new Bag<Pending>()
-  readonly #abort = new AbortController()
-  /** Its handlers at work. */
-  readonly scopes = new HandlerScopes()
+  /** Everything that a drain waits for: claims, attempts and commits. */
+  readonly #pending = new Set<Promise<unknown>>()
+  /** The handlers of claims without bounds. */
+  readonly #own = new RunningHandlers()
+  readonly #scopes = new Set([this.#own])
+  /** Aborted when the run ends, before its handlers have had their grace. */
   readonly #ending = new AbortController()
-  readonly #settling = new Bag<Settling>()
+  /** Aborted once the grace is over. */
+  readonly #abort = new AbortController()
+  /** Claims that wait for a place. */
+  readonly #waiting = new Set<() => void>()
+  /** Each gives one entry up that the store has not settled. */
+  readonly #settling = new Set<() => void>()
   #isOver = false
-  /** Entries that take up room. */
-  #active = 0
-  readonly #waiting = new Waiters()
-  #reserved = 0
+  /** Free places; negative while entries that cannot be settled have taken theirs back. */
+  #free: number
+  /** Entries that were claimed and are not settled. */
   #unsettled = 0
-  #endHeartbeat: (() => void) | undefined
+  #heartbeat: ReturnType<typeof setInterval> | undefined
 
   constructor(deps: RunDeps) {
     this.#deps = deps
+    this.#free = deps.concurrency
   }
 
-  /** False once it or the process ends: nothing more is claimed. */
+  /** False once the run or the process ends: nothing more is claimed. */
   get isOpen(): boolean {
     return !this.#ending.signal.aborted && !isProcessEnding()
   }
 
-  /** Aborted as soon as it ends, before handlers have had their time. */
   get ending(): AbortSignal {
     return this.#ending.signal
   }
 
   get active(): number {
-    return this.#active
+    return this.#unsettled
   }
 
   get free(): number {
-    return this.#deps.concurrency - this.#active - this.#reserved
+    return this.#free
   }
 
-  /** Waits for room while there are milliseconds left, claims as many as fit, and works on them. */
+  /** Begins a scope whose handlers are aborted after `ms`; those that ran for half of it time out. */
+  beginScope(ms: number): HandlerScope {
+    const running = new RunningHandlers()
+    this.#scopes.add(running)
+    const abort = () => running.abort(new DOMException('the run is over', 'AbortError'), ms / 2)
+    const timer = ms <= longestTimer ? setTimeout(abort, ms) : undefined
+    const end = () => {
+      clearTimeout(timer)
+      this.#scopes.delete(running)
+    }
+    return { running, end }
+  }
+
+  /** Waits for a place while there are milliseconds left, claims as many entries as fit, and attempts them. */
   claim(bounds: ClaimBounds = {}): Promise<ClaimedAttempts> {
     return this.track(this.#claim(bounds))
   }
 
   /**
-   * Ends it: handlers have `grace` milliseconds before they are aborted, and the store then has the
-   * time of one answer to take what they came to. A store that hangs must not keep the process.
+   * Ends the run. Handlers are aborted after `grace` milliseconds; the store then has one `timeout` to
+   * settle their entries. A store that hangs must not keep the process.
    */
   async end(grace: number): Promise<void> {
     this.#ending.abort()
-    this.#waiting.wakeAll()
+    for (const wake of this.#waiting) wake()
     const abort = setTimeout(() => {
       const reason = new DOMException('the worker is shutting down', 'AbortError')
       this.#abort.abort(reason)
-      this.scopes.abort(reason)
+      for (const running of this.#scopes) running.abort(reason)
     }, grace)
-    const { promise: late, resolve } = deferred<void>()
-    const giveUp = setTimeout(resolve, grace + this.#deps.inbox.timeout)
-    await Promise.race([this.#quiet(), late])
+    const late = Promise.withResolvers<void>()
+    const giveUp = setTimeout(late.resolve, grace + this.#deps.inbox.timeout)
+    await Promise.race([this.#quiet(), late.promise])
     clearTimeout(abort)
     clearTimeout(giveUp)
     this.#isOver = true
-    for (const settling of this.#settling.all()) settling.lose()
-    this.#stopHeartbeat()
+    for (const lose of this.#settling) lose()
+    clearInterval(this.#heartbeat)
+  }
+
+  /** Makes the end of the run wait for a promise. */
+  async track<Result>(promise: Promise<Result>): Promise<Result> {
+    this.#pending.add(promise)
+    try {
+      return await promise
+    } finally {
+      this.#pending.delete(promise)
+    }
   }
 
   async #quiet(): Promise<void> {
-    while (this.#pending.size > 0) {
-      await Promise.allSettled(this.#pending.all().map(({ promise }) => promise))
-    }
+    while (this.#pending.size > 0) await Promise.allSettled(this.#pending)
   }
 
   async #claim(bounds: ClaimBounds): Promise<ClaimedAttempts> {
-    const { most = Number.POSITIVE_INFINITY, look } = bounds
-    const { running = this.scopes.whole, left = () => longestTimer } = bounds
-    while (this.isOpen && this.free <= 0 && left() > 0) await this.#waiting.wait(left())
+    const { max = Number.POSITIVE_INFINITY, running = this.#own, onRoom } = bounds
+    const { left = () => longestTimer } = bounds
+    while (this.isOpen && this.#free <= 0 && left() > 0) await this.#placeOr(left())
     if (!this.isOpen || left() <= 0) {
-      // It may have been woken for room that it leaves to the next.
-      this.#wake()
+      // It may have been woken for a place that the next claim can use.
+      this.#wakeOne()
       return { attempts: [], isFull: false }
     }
-    look?.()
-    const limit = Math.min(most, this.free)
-    this.#reserved += limit
-    this.#wake()
+    onRoom?.()
+    const limit = Math.min(max, this.#free)
+    this.#free -= limit
+    this.#wakeOne()
+    let unused = limit
     try {
       const { works, next } = await this.#deps.inbox.claim(limit)
-      // A drain began while the claim was on its way: the entries go back as they came.
-      const isLate = !this.isOpen
-      const attempts = works.map((work) =>
-        this.track(this.#work(work, isLate ? undefined : running)),
-      )
-      return defined({ attempts, isFull: works.length === limit, next })
+      unused -= works.length
+      // If a drain began meanwhile, the entries go back as they came.
+      const by = this.isOpen ? running : undefined
+      const attempts = works.map((work) => this.track(this.#work(work, by)))
+      return defined({ attempts, isFull: unused === 0, next })
     } finally {
-      this.#reserved -= limit
-      this.#wake()
-      // A poll that was woken meanwhile found no room.
-      if (running !== this.scopes.whole) this.#deps.onCapacity()
+      this.#free += unused
+      this.#wakeOne()
+      // The poll may have found no place meanwhile.
+      if (running !== this.#own) this.#deps.onCapacity()
     }
   }
 
-  /** Without handlers that may run the entry goes back as it came. */
+  /** Resolves when a place may be free, or after so many milliseconds. */
+  async #placeOr(ms: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const timer = setTimeout(resolve, Math.min(ms, longestTimer))
+    this.#waiting.add(resolve)
+    await promise
+    this.#waiting.delete(resolve)
+    clearTimeout(timer)
+  }
+
+  /** A claim takes all places that it can use, and wakes the next. */
+  #wakeOne(): void {
+    const [wake] = this.#waiting
+    if (this.#free <= 0 || !wake) return
+    this.#waiting.delete(wake)
+    wake()
+  }
+
+  /** Attempts an entry and settles it; without handlers that may run it is released. */
   async #work(work: Work, running: RunningHandlers | undefined): Promise<SettledAs> {
     const began = performance.now()
-    const room: Room = { isTaken: false }
+    const room: Room = { isTaken: true }
     this.#unsettled++
-    this.#take(room)
-    const { inbox, onStoreError } = this.#deps
-    this.#endHeartbeat ??= startHeartbeat(inbox, onStoreError)
+    this.#startHeartbeat()
     try {
-      const attempted = running ? await this.#attempt(work, running) : released
-      const settling = this.#settle(work, attempted, { room, began })
-      // At once, so that the claim of the next shares the commit that settles this one.
+      const { pipeline, inbox } = this.#deps
+      const mayRun = running && !this.#abort.signal.aborted
+      const attempted = mayRun ? await attempt(work, { pipeline, inbox, running }) : released
+      const settling = this.#settle(work, attempted, room)
+      // Leave at once, so that the next claim can share the commit that settles this entry.
       this.#leave(room)
-      return await settling
+      const settled = await settling
+      const duration = performance.now() - began
+      const report = { verdict: attempted.verdict, ...settled, duration }
+      // The user's clock may throw.
+      warnIfItThrows('the report of an entry', () => this.#deps.onSettled(work, report))
+      return settled.state
     } finally {
-      this.#unsettled--
       this.#leave(room)
+      this.#unsettled--
       if (this.#unsettled === 0) this.#stopHeartbeat()
     }
   }
 
-  /** A failure here concerns this entry alone. */
-  async #attempt(work: Work, running: RunningHandlers): Promise<Attempted> {
-    const { pipeline, inbox } = this.#deps
-    if (this.#abort.signal.aborted) return released
+  /** Resolves with `lost` once the run is over, whatever the store does. */
+  async #settle(work: Work, attempted: Attempted, room: Room): Promise<SettledWork> {
+    const given = Promise.withResolvers<SettledWork>()
+    const lose = () => given.resolve({ state: 'lost' })
+    if (this.#isOver) lose()
+    this.#settling.add(lose)
+    this.#settleAtLast(work, attempted, room).then(given.resolve, given.reject)
     try {
-      return await attempt(work, { pipeline, inbox, running })
-    } catch (error) {
-      const failures = [ofStep('worker', error)]
-      const verdict = { kind: 'failed', reason: 'HANDLER_FAILED', failures, fatal: false } as const
-      return { verdict, handled: [] }
+      return await given.promise
+    } finally {
+      this.#settling.delete(lose)
+      this.#deps.inbox.abandon(work)
     }
   }
 
-  async #settle(work: Work, attempted: Attempted, { room, began }: Begun): Promise<SettledAs> {
-    const settled = await this.#orLost(this.#settleAtLast(work, attempted, room))
-    this.#deps.inbox.abandon(work)
-    const duration = performance.now() - began
-    const report = { verdict: attempted.verdict, ...settled, duration }
-    // A clock of the user's may throw, and nobody awaits this.
-    warnIfItThrows('the report of an entry', () => this.#deps.onSettled(work, report))
-    return settled.state
-  }
-
-  /**
-   * The result of the work, or `lost` once the run is over. Not a race against one promise: that would
-   * keep something of every entry for as long as the worker runs.
-   */
-  #orLost(settling: Promise<SettledWork>): Promise<SettledWork> {
-    return new Promise((resolve, reject) => {
-      const waiting: Settling = { place: -1, lose: () => resolve({ state: 'lost' }) }
-      if (this.#isOver) waiting.lose()
-      this.#settling.add(waiting)
-      settling.finally(() => this.#settling.delete(waiting)).then(resolve, reject)
-    })
-  }
-
-  /** Until the store takes it: a handler that has succeeded must not run again for a full disk. */
+  /** Repeats until the store settles it: a handler that succeeded must not run again for a full disk. */
   async #settleAtLast(
     work: Work,
     { verdict, handled }: Attempted,
@@ -248,45 +263,40 @@ export class WorkerRun {
       } catch (error) {
         this.#deps.onStoreError({ asked: 'settle', error, began })
         if (this.#abort.signal.aborted) return { state: 'lost' }
-        // It takes its room back: while nothing can be settled nothing more is claimed.
-        this.#take(room)
+        // The entry takes its place back: while nothing can be settled, nothing more is claimed.
+        if (!room.isTaken) this.#free--
+        room.isTaken = true
         await sleep(wait, this.#abort.signal).catch(() => {})
       }
     }
   }
 
-  #take(room: Room): void {
-    if (room.isTaken) return
-    room.isTaken = true
-    this.#active++
-  }
-
   #leave(room: Room): void {
     if (!room.isTaken) return
     room.isTaken = false
-    this.#active--
-    this.#wake()
+    this.#free++
+    this.#wakeOne()
     this.#deps.onCapacity()
   }
 
-  /** One at a time: it takes all the room there is, or wakes the next. */
-  #wake(): void {
-    if (this.free > 0) this.#waiting.wakeOne()
+  /** Renews the leases of the entries at work, one renewal at a time. */
+  #startHeartbeat(): void {
+    if (this.#heartbeat !== undefined) return
+    const { inbox, onStoreError } = this.#deps
+    let isRenewing = false
+    const beat = async () => {
+      if (isRenewing) return
+      isRenewing = true
+      const began = performance.now()
+      await inbox.renew().catch((error) => onStoreError({ asked: 'renew', error, began }))
+      isRenewing = false
+    }
+    this.#heartbeat = setInterval(beat, Math.min(inbox.lease / 3, maxBeat))
+    this.#heartbeat.unref?.()
   }
 
   #stopHeartbeat(): void {
-    this.#endHeartbeat?.()
-    this.#endHeartbeat = undefined
-  }
-
-  /** Keeps the end of the run waiting for it. */
-  async track<Result>(promise: Promise<Result>): Promise<Result> {
-    const pending: Pending = { place: -1, promise }
-    this.#pending.add(pending)
-    try {
-      return await promise
-    } finally {
-      this.#pending.delete(pending)
-    }
+    clearInterval(this.#heartbeat)
+    this.#heartbeat = undefined
   }
 }

@@ -1,10 +1,12 @@
-// The signals that a worker obeys while it works: between two runs the process ends at them at once.
+// The signals of a worker. At a signal every worker of the process drains, and the process exits once
+// all of them have let their stores go. Without work under way a signal ends the process at once.
+import { abortInProcess, endProcess, noneInProcess } from '../dispatch/in-flight.ts'
+import { sleep } from '../foundation/abortable.ts'
 import { invalid } from '../foundation/check.ts'
-import { deferred } from '../foundation/promises.ts'
 import { show, warnOnce } from '../foundation/warn.ts'
+import { processState } from '../host/process.ts'
+import { exitProcess, hasProcess, isWorkerThread, offProcess, onProcess } from '../host/runtime.ts'
 import type { WorkSource } from '../inbox/work.ts'
-import { exitAfter } from './exit.ts'
-import { hear, isInThread, processHere, unhear } from './process-events.ts'
 
 interface SignalOptions {
   readonly signals: readonly string[]
@@ -16,12 +18,12 @@ interface Drained {
   drain(options: { readonly grace: number }): Promise<void>
 }
 
-/** A worker, and the rest of the process that ends with it. */
+/** A worker, and what ends with it. */
 interface Owned {
   readonly worker: Drained
   readonly pipeline: Drained
-  readonly inbox: Pick<WorkSource, 'timeout' | 'operations' | 'close'>
-  /** How many entries its handlers are at work on. */
+  readonly inbox: Pick<WorkSource, 'timeout' | 'close'>
+  /** The number of entries that are being handled. */
   active(): number
 }
 
@@ -31,7 +33,7 @@ const warnInVain = warnOnce()
 export class Signals {
   readonly #options: SignalOptions
   readonly #owned: Owned
-  /** How many of its works are under way. */
+  /** The number of callers of `listen` that have not stopped. */
   #users = 0
   #isDraining = false
 
@@ -42,17 +44,17 @@ export class Signals {
 
   /** @throws WebhookError `OPTION_INVALID` */
   assertSupported(): void {
-    if (this.#options.signals.length === 0 || processHere()) return
+    if (this.#options.signals.length === 0 || hasProcess()) return
     throw invalid('signals is not supported here: this runtime has no process')
   }
 
   /**
-   * Obeys them until the function that it returns is called. The first signal drains; a second one
-   * ends the process at once, as without us.
+   * Listens to the signals until the returned function is called. The first signal drains; a second
+   * one ends the process at once, as without a listener.
    */
-  obey(): () => void {
+  listen(): () => void {
     this.#users += 1
-    if (this.#users === 1) this.#listen()
+    if (this.#users === 1) this.#begin()
     let isOver = false
     return () => {
       if (isOver) return
@@ -60,24 +62,24 @@ export class Signals {
       this.#users -= 1
       if (this.#users > 0) return
       this.#ignore()
-      if (!this.#isDraining) unhear('exit', this.#tellCut)
+      if (!this.#isDraining) offProcess('exit', this.#warnIfCut)
     }
   }
 
-  #listen(): void {
+  #begin(): void {
     const { signals } = this.#options
     if (signals.length === 0) return
-    if (isInThread()) {
+    if (isWorkerThread()) {
       const message = `signals (${signals.join(', ')}) reach the main thread alone: start the worker there, or drain it when your code ends this thread`
       warnInVain(message, 'SIGNALS_IN_VAIN')
       return
     }
-    for (const signal of signals) hear(signal, this.#exit)
-    hear('exit', this.#tellCut)
+    for (const signal of signals) onProcess(signal, this.#exit)
+    onProcess('exit', this.#warnIfCut)
   }
 
-  /** A host with a shutdown of its own ends the process, mostly with 0 or 128 and the signal's number. */
-  readonly #tellCut = (code: unknown): void => {
+  /** A host with a shutdown of its own exits with 0, or with 128 and the signal's number. */
+  readonly #warnIfCut = (code: unknown): void => {
     const active = this.#owned.active()
     const isForeign = this.#isDraining || code === 0 || Number(code) > 128
     if (active === 0 || !isForeign) return
@@ -92,22 +94,61 @@ export class Signals {
     this.#ignore()
     const { inbox } = this.#owned
     const { grace } = this.#options
-    const { operations } = inbox
-    const ending = { grace, operations, end: () => this.#end(), close: () => inbox.close() }
-    exitAfter(ending, (code) => processHere()?.exit(code))
+    exitAfter({ grace, end: () => this.#end(), close: () => inbox.close() }, exitProcess)
   }
 
   #ignore(): void {
-    for (const signal of this.#options.signals) unhear(signal, this.#exit)
+    for (const signal of this.#options.signals) offProcess(signal, this.#exit)
   }
 
-  /** No new deliveries or claims; what runs may finish in time. */
+  /** Drains the worker and its receiver. */
   async #end(): Promise<void> {
     const { worker, pipeline, inbox } = this.#owned
     const { grace } = this.#options
-    const { promise: late, resolve } = deferred<void>()
-    setTimeout(resolve, grace + inbox.timeout)
-    const quiet = Promise.race([pipeline.drain({ grace }), late])
+    const quiet = Promise.race([pipeline.drain({ grace }), sleep(grace + inbox.timeout)])
     await Promise.all([worker.drain({ grace }), quiet])
   }
+}
+
+/** The end of one worker. */
+export interface Ending {
+  /** Drains the worker. */
+  end(): Promise<void>
+  /** Milliseconds that deliveries of other receivers have. */
+  readonly grace: number
+  /** Closes the store, which another worker may still need. */
+  close(): Promise<void>
+}
+
+/** Milliseconds in which a server sends its last replies. */
+const lastReplies = 200
+
+/** Milliseconds that replies of aborted handlers may take. */
+const maxAbort = 1_000
+
+const noneWithin = (ms: number) => Promise.race([noneInProcess(), sleep(ms)])
+
+/** Exits once every worker that ends has drained and closed its store; with 1 if one failed. */
+export function exitAfter({ end, grace, close }: Ending, exit: (code: number) => void): void {
+  const { shutdown } = processState()
+  const failed = () => {
+    shutdown.exitCode = 1
+  }
+  const drained = async () => {
+    shutdown.pending -= 1
+    shutdown.closers.push(close)
+    if (shutdown.pending > 0) return
+    // Receivers without a worker have their grace too.
+    await noneWithin(Math.max(0, shutdown.deadline - performance.now()))
+    abortInProcess()
+    await noneWithin(maxAbort)
+    await Promise.all(shutdown.closers.splice(0).map((one) => one().catch(failed)))
+    await sleep(lastReplies)
+    endProcess(false)
+    exit(shutdown.exitCode)
+  }
+  shutdown.pending += 1
+  shutdown.deadline = Math.max(shutdown.deadline, performance.now() + grace)
+  endProcess()
+  void end().catch(failed).then(drained)
 }

@@ -1,13 +1,14 @@
-// createWorker: claim → attempt → settle, a given number of entries at a time; start, drain.
-
+// createWorker: claims entries, attempts them and settles them, a given number at a time.
 import { WebhookError } from '../errors.ts'
-import { checkOptionNames, insideOf, invalid, kindShown } from '../foundation/check.ts'
+import { checkOptionNames, invalid, kindShown } from '../foundation/check.ts'
 import { defined } from '../foundation/defined.ts'
+import { warnOnce } from '../foundation/warn.ts'
+import { pipelineOf } from '../host/brands.ts'
+import { processState } from '../host/process.ts'
 import type { FailedRequest, SettledWork, Swept, Work, WorkSource } from '../inbox/work.ts'
-import { describeError, type Observation, timed } from '../observe/observe.ts'
+import { describeError, type Observation, printable, timed } from '../observe/observe.ts'
 import type { Pipeline } from '../pipeline.ts'
 import type { Receiver } from '../receiver.ts'
-import { IdleWatch, toSilence } from './idle-watch.ts'
 import {
   checkedWorkerOptions,
   checkGrace,
@@ -18,28 +19,28 @@ import {
 import { Poll } from './poll.ts'
 import { hour, Retention } from './retention.ts'
 import { WorkerRun } from './run.ts'
-import { DrainOnce } from './run-once.ts'
+import { RunOnce } from './run-once.ts'
 import { Signals } from './signals.ts'
-import { takeOver } from './takeover.ts'
 
-/** Handles what the inbox keeps. */
+/** Handles the entries of an inbox. */
 export interface Worker {
   /**
-   * Opens the inbox, counts what a crash interrupted, and handles entries as they come.
+   * Opens the inbox, counts an attempt for each entry that a crash interrupted, and handles entries
+   * as they arrive.
    *
    * @throws WebhookError `CLIENT_MISSING`, `STORE_FAILED`, `STORE_OWNED`, `STORE_UNSUITABLE` and the
    * other codes of opening an inbox
    */
   start(): Promise<void>
   /**
-   * Claims nothing more; resolves when the deliveries that are being received are answered and the
-   * handlers have ended, those of `runOnce` too. After `grace` milliseconds they are aborted and
-   * their entries released: that counts no attempt. A store that hangs is not waited for.
+   * Claims nothing more. Resolves when the deliveries in flight are answered and all handlers have
+   * ended, those of `runOnce` too. After `grace` milliseconds handlers are aborted and their entries
+   * released, which counts no attempt. A store that hangs cannot delay it further.
    */
   drain(options?: { readonly grace?: number }): Promise<void>
   /**
    * Handles what is due now and stops, for hosts that run by a schedule. Without bounds it joins a call
-   * that waits for a place: it ends with that, and reports nothing of its own.
+   * that waits for a place: both end together, and only the first reports the entries.
    *
    * @throws WebhookError `OPTION_INVALID`, and the codes of `start`
    */
@@ -58,7 +59,7 @@ export function createWorker(
   receiver: Pick<Receiver, 'receive'>,
   options: WorkerOptions = {},
 ): Worker {
-  const pipeline = insideOf<Pipeline>(receiver)
+  const pipeline = pipelineOf<Pipeline>(receiver)
   if (!pipeline) {
     throw invalid(
       `createWorker expects a receiver from createReceiver(), got ${kindShown(receiver)}`,
@@ -78,7 +79,7 @@ function isWorkSource(inbox: unknown): inbox is WorkSource {
   return typeof (inbox as { claim?: unknown } | undefined)?.claim === 'function'
 }
 
-/** Receivers whose observer hears of operators: once, however many workers they have. */
+/** Receivers that observe the operators of their inbox, however many workers they have. */
 const operated = new WeakSet<Pipeline>()
 
 class InboxWorker implements Worker {
@@ -88,12 +89,13 @@ class InboxWorker implements Worker {
   readonly #signals: Signals
   readonly #idle: IdleWatch
   readonly #retention: Retention
-  readonly #once: DrainOnce
+  readonly #once: RunOnce
   /** From the first claim to a drain. */
   #run: WorkerRun | undefined
   #poll: Poll | undefined
   #started: Promise<void> | undefined
   #draining: Promise<void> | undefined
+  /** Undo what `start` began. */
   #endings: (() => void)[] = []
 
   constructor(pipeline: Pipeline, inbox: WorkSource, options: WorkerOptions) {
@@ -104,16 +106,16 @@ class InboxWorker implements Worker {
     this.#signals = new Signals(this.#options, { pipeline, inbox, worker: this, active })
     this.#idle = new IdleWatch(this.#options.silenceFactor)
     this.#retention = new Retention(inbox, (failed) => this.#failed(failed))
-    this.#once = new DrainOnce({
+    this.#once = new RunOnce({
       now: inbox.now,
       openRun: () => this.#openRun(),
       ready: () => this.#ready(),
-      obey: () => this.#signals.obey(),
+      listen: () => this.#signals.listen(),
       sweepRetention: (run, goesOn) => this.#sweepRetention(run, goesOn),
     })
     if (operated.has(pipeline)) return
     operated.add(pipeline)
-    inbox.operations.listen(({ duration, ...one }) => {
+    inbox.onOperated(({ duration, ...one }) => {
       pipeline.observe({ type: 'operated', ...timed(pipeline.now(), duration), ...one })
     })
   }
@@ -148,7 +150,7 @@ class InboxWorker implements Worker {
     this.#signals.assertSupported()
     const draining = this.#draining
     await draining
-    // Another drain has come since.
+    // Another drain began meanwhile.
     if (this.#draining !== draining) return
     const run = this.#openRun()
     try {
@@ -156,7 +158,7 @@ class InboxWorker implements Worker {
     } catch (error) {
       if (run.isOpen) throw error
     }
-    // Drained before it had begun.
+    // Drained before it began.
     if (!run.isOpen) return
     const poll = this.#startPoll(run)
     const { sweepEvery, place } = this.#inbox
@@ -171,7 +173,7 @@ class InboxWorker implements Worker {
       () => timers.forEach(clearInterval),
       this.#pipeline.listen((seen) => this.#noteArrival(seen)),
       this.#inbox.onWork(() => poll.wake()),
-      this.#signals.obey(),
+      this.#signals.listen(),
     ]
     this.#endings.push(takeOver(place ?? this.#inbox, this.#pipeline, () => void this.drain()))
     poll.wake()
@@ -205,7 +207,7 @@ class InboxWorker implements Worker {
   }
 
   async #ready(): Promise<void> {
-    const { dispatcher, fetches } = this.#pipeline
+    const { dispatcher, fetches, vendor } = this.#pipeline
     dispatcher.freeze()
     if (dispatcher.refetches() && !fetches) {
       throw new WebhookError(
@@ -213,7 +215,7 @@ class InboxWorker implements Worker {
         "stale: 'refetch' needs a client: createReceiver({ secret, inbox, client: createClient({ … }) })",
       )
     }
-    await this.#inbox.open()
+    await this.#inbox.openFor(vendor)
     this.#reportCrashed(await this.#inbox.sweep())
   }
 
@@ -234,20 +236,23 @@ class InboxWorker implements Worker {
     if (seen.type === 'outcome' && seen.kind === 'accepted') this.#idle.arrived(seen.at.getTime())
   }
 
-  /** Behind a balancer each process sees a part of what arrives: a shared store has seen it all. */
+  /** Asks a shared store too: behind a balancer each process receives a part of the deliveries. */
   async #checkIdle(): Promise<void> {
     const now = this.#pipeline.now().getTime()
     const silent = this.#idle.check(now)
     if (!silent) return
     const began = performance.now()
     try {
-      // By its own clock: ages compare, to a second, and times of two clocks do not.
-      const heard = now - (await this.#inbox.sinceStored())
-      if (heard > silent.since + 1_000) return this.#idle.arrived(heard)
+      // An age, because the clocks of the store and of this process differ.
+      const stored = now - (await this.#inbox.sinceStored())
+      if (stored > silent.since + 1_000) return this.#idle.arrived(stored)
     } catch (error) {
       return this.#failed({ asked: 'stats', error, began })
     }
-    this.#pipeline.observe(toSilence(silent, this.#pipeline.now()))
+    const at = this.#pipeline.now()
+    const times = timed(at, at.getTime() - silent.since)
+    const since = times.startedAt
+    this.#pipeline.observe({ type: 'silence', ...times, since, usual: silent.usual })
   }
 
   #reportCrashed(swept: readonly Swept[]): boolean {
@@ -275,6 +280,78 @@ interface SettledEntry
     Omit<SettledWork, 'reason'> {
   readonly id: string
   readonly reason?: string | undefined
-  /** Unknown where its process crashed. */
+  /** Unknown if its process crashed. */
   readonly duration?: number
+}
+
+const warnOfLost = warnOnce()
+
+/**
+ * Makes a worker handle the entries of a place (a file, or an inbox) within this process, and stops the
+ * workers of other receivers there. A development server loads a module again after an
+ * edit, and the new handlers must run. Workers of one receiver share a place. The returned function
+ * leaves the place.
+ */
+function takeOver(place: string | object, receiver: Pipeline, stop: () => void): () => void {
+  const { workers: holders } = processState()
+  const before = holders.get(place)
+  const handlerIds = receiver.dispatcher.ids
+  const holder =
+    before?.receiver === receiver ? before : { receiver, handlerIds, stops: new Set<() => void>() }
+  holders.set(place, holder)
+  holder.stops.add(stop)
+  if (before && before !== holder) {
+    const lost = before.handlerIds.filter((id) => !handlerIds.includes(id)).map(printable)
+    if (lost.length > 0) {
+      warnOfLost(
+        `the worker of a receiver has stopped that of another one on the same inbox, whose handlers it lacks (${lost.slice(0, 3).join(', ')}). Each receiver needs an inbox of its own, or all handlers one receiver`,
+        'NO_WORKER',
+      )
+    }
+    for (const old of [...before.stops]) old()
+  }
+  return () => {
+    holder.stops.delete(stop)
+    if (holder.stops.size === 0 && holders.get(place) === holder) holders.delete(place)
+  }
+}
+
+/** When the last delivery arrived, and the median gap before, in milliseconds. */
+export interface Silence {
+  readonly since: number
+  readonly usual: number
+}
+
+const maxGaps = 101
+const minGaps = 20
+
+/** Detects that a sender fell silent: no delivery for `factor` times the median gap, or a minute. */
+export class IdleWatch {
+  readonly #factor: number
+  readonly #gaps: number[] = []
+  #last: number | undefined
+  #isReported = false
+
+  constructor(factor: number) {
+    this.#factor = factor
+  }
+
+  arrived(at: number): void {
+    if (this.#last !== undefined) this.#gaps.push(Math.max(0, at - this.#last))
+    if (this.#gaps.length > maxGaps) this.#gaps.shift()
+    this.#last = at
+    this.#isReported = false
+  }
+
+  /** Returns each silence once. */
+  check(now: number): Silence | undefined {
+    if (this.#isReported || this.#last === undefined || this.#gaps.length < minGaps) {
+      return undefined
+    }
+    const sorted = this.#gaps.toSorted((one, two) => one - two)
+    const usual = sorted[Math.floor(sorted.length / 2)] ?? 0
+    if (now - this.#last < Math.max(60_000, usual * this.#factor)) return undefined
+    this.#isReported = true
+    return { since: this.#last, usual }
+  }
 }

@@ -22,13 +22,7 @@ const floors: readonly (readonly [pattern: RegExp, floor: number])[] = [
   [/^src\/(arrival|options)\.ts$/, 4],
   [/^src\/pipeline\.ts$/, 4.2],
   [/^src\/receiver\.ts$/, 4.3],
-  [/^src\/worker\/(exit|process-events)\.ts$/, 4.35],
-  [/^src\/worker\/signals\.ts$/, 4.37],
-  [
-    /^src\/worker\/(failures|idle-watch|options|other-vendor|read-late|scopes|poll|retention|vain-claims|heartbeat|waiters)\.ts$/,
-    4.4,
-  ],
-  [/^src\/worker\/takeover\.ts$/, 4.45],
+  [/^src\/worker\/(options|poll|retention|signals)\.ts$/, 4.4],
   [/^src\/worker\/attempt\.ts$/, 4.5],
   [/^src\/worker\/run\.ts$/, 4.6],
   [/^src\/worker\/run-once\.ts$/, 4.65],
@@ -93,12 +87,13 @@ describe('imports', () => {
     expect(doors.filter(({ from }) => !from.startsWith('tools/cli/'))).toEqual([])
   })
 
-  test('adapters import only the front door, the chunks of a body, what is not awaited and their shared modules', () => {
+  test('adapters import only the front door, the chunks of a body, host/ and their shared modules', () => {
     const shared = 'address answer express fastify fetch lambda-event mount node unread'.split(' ')
     const allowed = [
       'src/index.ts',
       'src/foundation/chunks.ts',
-      'src/foundation/unawaited.ts',
+      'src/host/brands.ts',
+      'src/host/promises.ts',
       ...shared.map((name) => `adapters/${name}.ts`),
     ]
     const others = inside.filter(

@@ -2,7 +2,7 @@ import { createReceiver, createWorker } from 'idv-webhooks'
 import { createInbox } from 'idv-webhooks/inbox'
 import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
 import { fixture, signedDelivery } from 'idv-webhooks/testing'
-import { afterEach, expect, onTestFinished, test, vi } from 'vitest'
+import { afterEach, expect, test, vi } from 'vitest'
 import { createAgeClock, steadyClock, stopwatch } from '../../src/foundation/clock.ts'
 
 afterEach(() => {
@@ -33,41 +33,6 @@ test('the clock for ages goes on when the clock of the system is set back, and f
 test('a clock for ages begins with the time of the system, however long its process has slept', () => {
   vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 3 * 86_400_000 })
   expect(Math.abs(createAgeClock()().getTime() - Date.now())).toBeLessThan(3_600_000)
-})
-
-test('a gain of more than a day counts once it has stood for ten minutes of running', () => {
-  let steady = performance.now()
-  const ticking = vi.spyOn(performance, 'now').mockImplementation(() => steady)
-  onTestFinished(() => ticking.mockRestore())
-  vi.useFakeTimers({ toFake: ['Date'] })
-  const day = 86_400_000
-  const clock = createAgeClock(day)
-  const start = clock().getTime()
-  const days = () => (clock().getTime() - start) / day
-  const pass = (by: number, running = by) => {
-    steady += running
-    vi.setSystemTime(Date.now() + by)
-  }
-  pass(100 * day, 0)
-  expect(days()).toBe(1)
-  pass(-100 * day, 0)
-  expect(days()).toBe(1)
-  pass(600_000)
-  expect(days()).toBeCloseTo(1, 1)
-  // A correction takes back what it corrects, and no more.
-  pass(3 * day, 0)
-  expect(days()).toBeCloseTo(2, 1)
-  pass(-2000, 0)
-  clock()
-  pass(600_000)
-  expect(days()).toBeCloseTo(4, 1)
-  // Asleep for a week at a time, and awake for five minutes.
-  for (const expected of [5, 18, 19]) {
-    pass(7 * day, 0)
-    clock()
-    pass(300_000)
-    expect(days()).toBeCloseTo(expected, 1)
-  }
 })
 
 test('an inbox erases what is over although the machine slept all the while', async () => {

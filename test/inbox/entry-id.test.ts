@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createEntryIds } from '../../src/inbox/entry-id.ts'
+import { createEntryIds } from '../../src/inbox/inbox.ts'
 
 test('ids of entries grow, whatever the clock does, and are UUIDs of version 7', () => {
   let time = 1_000_000

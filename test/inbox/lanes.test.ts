@@ -114,19 +114,6 @@ describe.each([
     expect(await second.inbox.stats()).toMatchObject({ done: 4, stored: 0, retry: 0 })
     await second.inbox.close()
   })
-
-  test('waits for no clock that is set back while the process runs', async () => {
-    const clock = fakeClock()
-    const { deliver, receiver, worker } = processes()({ now: clock.now })
-    const ran: string[] = []
-    receiver.on('*', ({ name }) => void ran.push(name))
-    await worker.runOnce()
-    clock.advance({ days: 1 })
-    await deliver(event('verification.created'))
-    clock.advance({ days: -1, seconds: 1 })
-    await worker.runOnce()
-    expect(ran).toEqual(['verification.created'])
-  })
 })
 
 test('a lane that another process stops after the start of this one goes on', async () => {

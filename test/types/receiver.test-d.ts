@@ -18,7 +18,6 @@ import { canonicalName, strictEventSchemas } from 'idv-webhooks/protocol'
 import type { NextApiHandler } from 'next'
 import { expectTypeOf, test } from 'vitest'
 import * as z from 'zod'
-import type { KnownPattern } from '../../src/dispatch/known-pattern.ts'
 
 const receiver = createReceiver({ secret: 's' })
 
@@ -97,25 +96,6 @@ test('the strict schemas make an error of a misspelt value, the open ones let la
     // @ts-expect-error a misspelt value
     return data.memberType === 'busines'
   })
-})
-
-test('the error of a misspelt name says which name is meant', () => {
-  type Told<Name extends string> = KnownPattern<EventMap, Name>
-  type Meant<
-    Name extends string,
-    Known extends string,
-  > = `There is no event '${Name}'. Did you mean '${Known}'?`
-  type Unknown<Name extends string> =
-    `There is no event '${Name}'. For events that this version does not know, use fallback() or '*'`
-  type Names = 'verification.approved' | 'verification.*' | '*' | 'request.approved'
-  expectTypeOf<Told<Names>>().toEqualTypeOf<Names>()
-  type Misspelt = 'aproved' | 'approvved' | 'apporved' | 'approveD'
-  type Approved<Name> = Name extends string ? Meant<Name, 'verification.approved'> : never
-  type Wrong = `verification.${Misspelt}`
-  expectTypeOf<Told<Wrong>>().toEqualTypeOf<Approved<Wrong>>()
-  expectTypeOf<Told<'approved'>>().toEqualTypeOf<Meant<'approved', 'verification.approved'>>()
-  expectTypeOf<Told<'clients.*'>>().toEqualTypeOf<Meant<'clients.*', 'client.*'>>()
-  expectTypeOf<Told<'invoice.paid'>>().toEqualTypeOf<Unknown<'invoice.paid'>>()
 })
 
 test('an unknown name does not compile; a legacy one does, deprecated', () => {

@@ -3,8 +3,7 @@ import { once } from 'node:events'
 import { createReceiver, createWorker } from 'idv-webhooks'
 import { createInbox, memoryStore } from 'idv-webhooks/inbox'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { Operations } from '../../src/inbox/operations.ts'
-import { exitAfter } from '../../src/worker/exit.ts'
+import { exitAfter } from '../../src/worker/signals.ts'
 
 const slow = `
   async () => {
@@ -117,7 +116,6 @@ test('stores close once all have drained, and one that fails makes the exit code
   const late = Promise.withResolvers<void>()
   const closed: string[] = []
   const ending = (name: string, end: () => Promise<void>) => ({
-    operations: new Operations(),
     grace: 1_000,
     end,
     close: async () => void closed.push(name),

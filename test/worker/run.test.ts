@@ -23,9 +23,9 @@ test('a claim of runOnce that found nothing says that there is room, and one of 
   const run = new WorkerRun({ ...deps, concurrency: 2 } as never)
   await run.claim()
   expect(onCapacity).not.toHaveBeenCalled()
-  const { running, end } = run.scopes.begin(Number.POSITIVE_INFINITY)
+  const { running, end } = run.beginScope(Number.POSITIVE_INFINITY)
   onTestFinished(end)
-  await run.claim({ most: 1, running })
+  await run.claim({ max: 1, running })
   expect(onCapacity).toHaveBeenCalledOnce()
 })
 

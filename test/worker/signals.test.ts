@@ -100,29 +100,3 @@ test('many workers of a process listen once', async () => {
   for (const worker of workers) await worker.drain()
   expect(process.listenerCount('SIGQUIT')).toBe(before)
 })
-
-test('the signal waits for what an operator has begun, and no longer than the grace', async () => {
-  const slow = (took: number, { by = 'inbox', pause = 0 } = {}) => `
-    const { createReceiver, createWorker } = await import('${src}/index.ts')
-    const { createInbox, memoryStore } = await import('${src}/inbox/index.ts')
-    const store = memoryStore()
-    store.forget = () => new Promise((resolve) => setTimeout(resolve, ${took}, 7))
-    const inbox = createInbox({ store })
-    // As another bundle of the same application has one.
-    const another = createInbox({ store })
-    const receiver = createReceiver({ secret: 'a-secret-for-tests', inbox, observe: () => {} })
-    const worker = createWorker(receiver, { signals: ['SIGTERM'], grace: 1_000 })
-    await worker.start()
-    console.log('begun')
-    const erased = []
-    for (const client of ['c1', 'c2']) {
-      erased.push(await ${by}.forget('client:' + client).catch(({ code }) => code))
-      if (${pause}) await new Promise((resolve) => setTimeout(resolve, ${pause}))
-    }
-    console.log(...erased)`
-  expect((await terminated(slow(400))).said).toBe('begun\n7 7\n')
-  expect((await terminated(slow(400, { by: 'another' }))).said).toBe('begun\n7 7\n')
-  // What begins when the others have ended hears that it comes too late.
-  expect((await terminated(slow(400, { pause: 20 }))).said).toBe('begun\n7 STORE_FAILED\n')
-  expect(await terminated(slow(60_000))).toMatchObject({ said: 'begun\n', code: 0 })
-})

@@ -11,8 +11,8 @@ import {
 } from '@opentelemetry/api'
 import { type HeaderList, headerValues } from '../../delivery.ts'
 import type { Context } from '../../dispatch/handler.ts'
-import { unawaited } from '../../foundation/unawaited.ts'
 import { warnIfItThrows } from '../../foundation/warn.ts'
+import { ignoreRejection } from '../../host/promises.ts'
 import type { WebhookEvent } from '../../protocol/events.ts'
 import { describeError, type OutcomeObserved, observedName } from '../observe.ts'
 import { type Api, labelled } from './attributes.ts'
@@ -103,12 +103,12 @@ export class Spans {
       running ??= run()
       return running
     }
-    // A context manager may give a promise of its own: nobody else hears its rejection.
-    unthrown(() => unawaited(contexts.with(trace.setSpan(contexts.active(), span), once)))
+    // A context manager may return a promise of its own: ignore its rejection.
+    unthrown(() => ignoreRejection(contexts.with(trace.setSpan(contexts.active(), span), once)))
     return once()
   }
 
-  /** A link and not a parent: a stranger's trace does not own ours, nor decides what is sampled. */
+  /** A link and not a parent: the sender must not decide what is sampled. */
   #senderOf(headers: HeaderList): Link[] {
     const { propagation, trace } = this.#api
     const extracted = propagation.extract(ROOT_CONTEXT, headers, headerGetter)

@@ -1,7 +1,7 @@
 // openTelemetry: an observer that makes spans and metrics of what a receiver does. It needs no SDK:
 // without one nothing is recorded.
 import * as installed from '@opentelemetry/api'
-import type { Around } from '../../dispatch/around.ts'
+import type { Around } from '../../dispatch/handler.ts'
 import { invalid, shown } from '../../foundation/check.ts'
 import type { Observe } from '../observe.ts'
 import type { Api } from './attributes.ts'

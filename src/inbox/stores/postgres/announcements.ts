@@ -1,6 +1,5 @@
 // Wakes the other processes when there is something to claim, and hears them. It is speed alone: a
 // worker looks by itself once a second.
-import { deferred } from '../../../foundation/promises.ts'
 import type { PostgresListener } from './driver.ts'
 import type { Statements } from './statements.ts'
 
@@ -47,7 +46,7 @@ export class Announcements {
 
   /** Whether what is announced is heard here: a pooler in transaction mode loses it. */
   async isHeard(limit: number): Promise<boolean> {
-    const { promise, resolve } = deferred<boolean>()
+    const { promise, resolve } = Promise.withResolvers<boolean>()
     const test = `test ${this.#owner.id}`
     const heard = (payload: string) => payload === test && resolve(true)
     this.#heard.add(heard)

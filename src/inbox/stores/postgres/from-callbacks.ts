@@ -1,7 +1,6 @@
 // The drivers whose transactions are callbacks: postgres.js, by its public functions alone, and PGlite,
 // Postgres in this process, for tests and small tools.
 import { WebhookError } from '../../../errors.ts'
-import { deferred } from '../../../foundation/promises.ts'
 import {
   idleLimit,
   type PostgresDriver,
@@ -173,7 +172,7 @@ async function holdOpen<Tx>(
   prepare: (tx: Tx) => Promise<unknown>,
   signal: AbortSignal,
 ): Promise<HeldTransaction<Tx>> {
-  const [begun, ending] = [deferred<Tx>(), deferred<void>()]
+  const [begun, ending] = [Promise.withResolvers<Tx>(), Promise.withResolvers<void>()]
   let isOver = false
   const ended = run(async (tx) => {
     await prepare(tx)

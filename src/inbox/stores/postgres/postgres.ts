@@ -11,7 +11,7 @@ import {
   shown,
 } from '../../../foundation/check.ts'
 import { warn } from '../../../foundation/warn.ts'
-import { keysPurgedSetting } from '../../keys-purged.ts'
+import { keysPurgedSetting } from '../../retention.ts'
 import type { InboxStore, MetaStore, StoreCapabilities } from '../../store.ts'
 import { PostgresAdmin, postgresCopy } from './admin.ts'
 import { Announcements } from './announcements.ts'

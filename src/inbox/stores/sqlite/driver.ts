@@ -137,7 +137,7 @@ export function transact<Result>(
   }
 }
 
-/** Codes by SQLite's message: errors of `exec` in Deno's node:sqlite have no code of SQLite. */
+/** Codes by SQLite's message: some runtimes' `exec` gives errors without a code of SQLite. */
 const codeOfWords: readonly (readonly [words: string, code: number])[] = [
   ['database is locked', 5],
   ['database disk image is malformed', 11],

@@ -98,7 +98,7 @@ function isOpenElsewhere(path: string, open: OpenDatabase): boolean {
   try {
     // Takes the file for itself before anything else, and needs no index of the log.
     db.exec('pragma busy_timeout = 0; pragma locking_mode = exclusive')
-    // Not prepared: on Bun a statement keeps its database open, and the file locked, after close.
+    // Not prepared: on some runtimes a statement keeps its database open, and the file locked, after close.
     db.exec('select 1 from sqlite_schema')
     return false
   } catch (error) {

@@ -1,5 +1,6 @@
 // One open file for each path and process, shared by all stores on it: bundlers and development
 // servers load a module more than once, and each time it makes an inbox on the same file.
+import { processState } from '../../../host/process.ts'
 
 import { batchesOn } from './batches.ts'
 import type { Gives, Takes, WriterMethod } from './calls.ts'
@@ -42,8 +43,6 @@ interface OpenByPath {
   readonly wakes: Set<() => void>
   closing?: Promise<void>
 }
-
-const registry = Symbol.for('idv-webhooks.sqliteFiles')
 
 /** Opens the file at a canonical path, or joins the stores that have it open in this process. */
 export async function shareFile(
@@ -92,9 +91,8 @@ async function leave(path: string, shared: OpenByPath, own: () => void): Promise
 
 /** One for all copies of this package in a process. */
 function filesOfProcess(): Map<string, OpenByPath> {
-  const all = globalThis as { [registry]?: Map<string, OpenByPath> }
-  all[registry] ??= new Map()
-  return all[registry]
+  // Trust is granted here: only this file writes to the map.
+  return processState().sqliteFiles as Map<string, OpenByPath>
 }
 
 /** Opens the file for this process, or beside its owner for an operator. */

@@ -1,0 +1,19 @@
+// Marks that all copies of this package in one process share: the ES module and the CommonJS build,
+// and the copy in each bundle of an application.
+
+export const webhookErrorBrand: unique symbol = Symbol.for('idv-webhooks.WebhookError')
+export const nonRetryableBrand: unique symbol = Symbol.for('idv-webhooks.NonRetryable')
+export const apiErrorBrand: unique symbol = Symbol.for('idv-webhooks.ApiError')
+/** The global property that holds the class of verified deliveries. */
+export const verifiedDeliveryClass: unique symbol = Symbol.for('idv-webhooks.SignedDelivery')
+/** The property of a receiver that holds its pipeline. */
+export const receiverPipeline: unique symbol = Symbol.for('idv-webhooks.receiver')
+/** The token of the receiver in a Nest application. */
+export const nestReceiver: unique symbol = Symbol.for('idv-webhooks.nest.receiver')
+
+/** The pipeline of a receiver; undefined for any other value. */
+export function pipelineOf<Inside>(receiver: unknown): Inside | undefined {
+  if (typeof receiver !== 'object' || receiver === null) return undefined
+  // Trust is granted here: only createReceiver() sets the property.
+  return (receiver as { readonly [receiverPipeline]?: Inside })[receiverPipeline]
+}
