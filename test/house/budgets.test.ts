@@ -12,28 +12,28 @@ const sum = (files: readonly string[]) => files.reduce((all, file) => all + line
 
 /** Lines that a room may have; the first pattern that fits a file gives its room. */
 const rooms: readonly (readonly [room: string, files: RegExp, lines: number])[] = [
-  ['flat files, delivery and errors', /^src\/[\w-]+\.ts$/, 1_700],
+  ['flat files, delivery and errors', /^src\/[\w-]+\.ts$/, 1_580],
   ['intake', /^src\/intake\//, 260],
-  ['foundation', /^src\/foundation\//, 800],
-  ['host', /^src\/host\//, 300],
-  ['dispatch', /^src\/dispatch\//, 900],
-  ['outcome and observe', /^src\/(outcome|observe)\//, 1_300],
-  ['signature', /^src\/signature\//, 2_050],
-  ['protocol', /^src\/protocol\//, 2_200],
+  ['foundation', /^src\/foundation\//, 565],
+  ['host', /^src\/host\//, 240],
+  ['dispatch', /^src\/dispatch\//, 1_080],
+  ['outcome and observe', /^src\/(outcome|observe)\//, 1_425],
+  ['signature', /^src\/signature\//, 2_285],
+  ['protocol', /^src\/protocol\//, 2_130],
   ['redaction', /^src\/redaction\//, 300],
-  ['worker', /^src\/worker\//, 1_400],
-  ['memory', /^src\/inbox\/stores\/memory\//, 560],
-  ['sqlite', /^src\/inbox\/stores\/sqlite\//, 2_800],
-  ['postgres', /^src\/inbox\/stores\/postgres\//, 3_300],
-  ['inbox policy and move', /^src\/inbox\//, 2_900],
-  ['client', /^src\/client\//, 2_800],
+  ['worker', /^src\/worker\//, 1_480],
+  ['memory', /^src\/inbox\/stores\/memory\//, 615],
+  ['sqlite', /^src\/inbox\/stores\/sqlite\//, 3_025],
+  ['postgres', /^src\/inbox\/stores\/postgres\//, 3_540],
+  ['inbox policy and move', /^src\/inbox\//, 3_135],
+  ['client', /^src\/client\//, 3_050],
   ['vendors', /^src\/vendors\//, 1_620],
-  ['testing', /^src\/testing\//, 1_200],
+  ['testing', /^src\/testing\//, 1_050],
   ['adapters', /^adapters\//, 920],
-  ['conformance', /^tools\/conformance\//, 1_500],
-  ['sandbox', /^tools\/sandbox\//, 5_000],
-  ['console', /^tools\/console\//, 6_300],
-  ['cli', /^tools\/cli\//, 7_200],
+  ['conformance', /^tools\/conformance\//, 1_400],
+  ['sandbox', /^tools\/sandbox\//, 5_375],
+  ['console', /^tools\/console\//, 6_190],
+  ['cli', /^tools\/cli\//, 7_960],
 ]
 
 describe('lines', () => {
@@ -47,9 +47,9 @@ describe('lines', () => {
     expect(sum(code.filter((file) => roomOf(file) === room))).toBeLessThanOrEqual(lines)
   })
 
-  test('all rooms together have at most 48,000 lines in 450 files', () => {
-    expect(sum(code)).toBeLessThanOrEqual(48_000)
-    expect(code.length).toBeLessThanOrEqual(450)
+  test('all rooms together have at most 49,200 lines in 370 files', () => {
+    expect(sum(code)).toBeLessThanOrEqual(49_200)
+    expect(code.length).toBeLessThanOrEqual(370)
   })
 })
 
@@ -71,6 +71,9 @@ describe('words', () => {
   })
 })
 
+/** A file for each import path and vendor, and files that the build replaces. */
+const apart = /^(adapters|src\/vendors)\/|\/(assets|writer-script)\.ts$/
+
 test('a file under 60 lines with one importer, in its own folder, is part of that importer', () => {
   const importers = new Map<string, Set<string>>()
   for (const { from, to } of code.filter((file) => !file.endsWith('.sql')).flatMap(importsOf)) {
@@ -79,8 +82,7 @@ test('a file under 60 lines with one importer, in its own folder, is part of tha
   const satellites = code.filter((file) => {
     const [only, ...more] = importers.get(file) ?? []
     const isAlone = only !== undefined && more.length === 0 && dirname(only) === dirname(file)
-    // The build replaces this file with the program of the thread.
-    return isAlone && linesOf(file) < 60 && !file.endsWith('/sqlite/writer-script.ts')
+    return isAlone && linesOf(file) < 60 && !only.endsWith('/index.ts') && !apart.test(file)
   })
   expect(satellites).toEqual([])
 })

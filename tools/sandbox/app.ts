@@ -4,19 +4,22 @@ import { type Context, Hono, type Next } from 'hono'
 import { isWebhookError } from '../../src/errors.ts'
 import { orAborted, sleep } from '../../src/foundation/abortable.ts'
 import { isLoopback } from '../../src/host/loopback.ts'
+import { messageResponse, subjectResponse } from '../console/subject/page.ts'
+import { faultsIn, givenIn } from '../console/subject/steps.ts'
 import { createApi } from './api.ts'
 import { mountConsole } from './console.ts'
 import { controlRoutes, createControl } from './control.ts'
 import { streamEvents } from './events.ts'
-import { mount } from './exchange.ts'
+import { formBody, mount } from './exchange.ts'
 import { HttpError, notFound } from './http-error.ts'
 import { apiDocument, controlDocument } from './openapi.ts'
 import { type RateVerdict, rateOf } from './organizations.ts'
 import { apiPath, consolePath, controlPath, deprecation, subjectPath } from './paths.ts'
 import type { ControlRoutes } from './schemas/control.ts'
-import type { Organization } from './schemas/snapshot.ts'
+import type { Organization, VerificationRow } from './schemas/snapshot.ts'
 import type { State } from './state.ts'
-import { subjectPage } from './subject-page.ts'
+import { isOpen } from './transitions.ts'
+import { act, type Step } from './verifications.ts'
 
 export interface AppOptions {
   readonly state: State
@@ -220,4 +223,51 @@ function httpErrorOf(error: Error): HttpError {
     })
   }
   return new HttpError(500, 'The sandbox failed; please report it')
+}
+
+// The page behind an invitation's link (section 4.1), which the console renders.
+
+/**
+ * Shows the page of a token. POST completes a step, checking its fields when they come with
+ * `filled=yes`, or all steps with `step=all` or without a step.
+ */
+async function subjectPage(state: State, token: string, request: Request): Promise<Response> {
+  const row = [...state.verifications.values()].find((one) => one.resource.accessToken === token)
+  if (!row) return messageResponse('This link is not valid.', 404)
+  const { pathname, search, searchParams } = new URL(request.url)
+  const view = viewOf(row, searchParams.get('returnUrl') ?? row.config?.returnUrl)
+  if (request.method !== 'POST') return subjectResponse(view)
+  const given = await formBody(request, 16_384)
+  const step = given.get('step') ?? 'all'
+  const filled = given.get('filled') === 'yes'
+  const faults = filled ? faultsIn(step, given) : {}
+  if (Object.keys(faults).length > 0) return subjectResponse({ ...view, given, faults })
+  const named = row.resource.requirements.find((one) => one === step)
+  const first: Step[] = row.resource.status === 'initiated' ? [{ action: 'start' }] : []
+  const answers = named && filled ? { given: givenIn(named, given) } : {}
+  try {
+    act(state, row, { steps: [...first, { action: 'submit', step: named, ...answers }] })
+  } catch (error) {
+    if (!(error instanceof HttpError)) throw error
+    return messageResponse(`This cannot be done: ${error.message}.`, 409)
+  }
+  return new Response(null, { status: 303, headers: { location: pathname + search } })
+}
+
+function viewOf(row: VerificationRow, returnUrl: unknown) {
+  const { resource, completed } = row
+  const { status, requestorCompany, requirements } = resource
+  return {
+    company: requestorCompany ?? '',
+    status,
+    steps: requirements.map((name) => ({ name, done: completed[name] !== undefined })),
+    open: isOpen(row),
+    returnUrl: webAddress(returnUrl),
+  }
+}
+
+/** The page links to it, never redirects, and to the web alone: anybody may have made the link. */
+function webAddress(text: unknown): URL | undefined {
+  const url = typeof text === 'string' ? URL.parse(text) : null
+  return url && /^https?:$/.test(url.protocol) ? url : undefined
 }

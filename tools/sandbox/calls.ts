@@ -52,10 +52,10 @@ export function deliveryCalls(deliveries: Deliveries): SandboxDeliveries {
   }
 }
 
-type Call = (...input: never[]) => unknown
+type AnyCall = (...input: never[]) => unknown
 
 /** The named calls of a part, each checked. */
-function callsOf<Name extends string, Part extends Readonly<Record<Name, Call>>>(
+function callsOf<Name extends string, Part extends Readonly<Record<Name, AnyCall>>>(
   place: string,
   part: Part,
   names: readonly Name[],

@@ -35,7 +35,7 @@ export class EventBus {
 
 /**
  * Streams further events until the request or the sandbox ends. A watcher that comes back, with
- * `Last-Event-ID`, is first told to read the state again.
+ * `Last-Event-ID`, first gets an event that asks it to read the state again.
  */
 export function streamEvents(context: Context, bus: EventBus, closing: AbortSignal): Response {
   const { raw } = context.req

@@ -16,7 +16,7 @@ import {
 import type { ControlRoute, ControlRoutes } from './schemas/control.ts'
 
 type Endpoint = keyof typeof endpoints
-type Schema = ControlRoute['response']
+type ResponseSchema = ControlRoute['response']
 type Paths = Record<string, Record<string, object>>
 
 const summaries: Readonly<Record<Endpoint, string>> = {
@@ -42,11 +42,14 @@ const deprecationHeaders = {
   Link: header('string', 'RFC 8288: the canonical path, as successor-version'),
 }
 
-const json = (schema: Schema) => ({ 'application/json': { schema: jsonSchema(schema) } })
-const answer = (description: string, schema: Schema) => ({ description, content: json(schema) })
+const json = (schema: ResponseSchema) => ({ 'application/json': { schema: jsonSchema(schema) } })
+const answer = (description: string, schema: ResponseSchema) => ({
+  description,
+  content: json(schema),
+})
 const resourceId = { name: 'id', in: 'path', required: true, schema: { type: 'string' } }
 
-const parameters = (path: string, query: Schema | undefined) => [
+const parameters = (path: string, query: ResponseSchema | undefined) => [
   ...(path.includes('{id}') ? [resourceId] : []),
   ...queryParameters(query),
 ]

@@ -2,7 +2,6 @@
 // service's document does not show. Pure; it changes nothing.
 import type { EventName } from '../../src/protocol/names.ts'
 import type { VerificationStatus } from '../../src/protocol/resources.ts'
-import type { VerificationRow } from './schemas/snapshot.ts'
 
 /** Actions of the subject, the operator or the clock on a verification. */
 export const actionNames = [
@@ -54,7 +53,11 @@ export function allowedIn(status: string): ActionName[] {
   return actionNames.filter((name) => transitions[name].from.some((from) => from === status))
 }
 
+interface OfStatus {
+  readonly resource: { readonly status: VerificationStatus }
+}
+
 /** Whether the subject can still complete a verification. */
-export function isOpen({ resource: { status } }: Pick<VerificationRow, 'resource'>): boolean {
+export function isOpen({ resource: { status } }: OfStatus): boolean {
   return status === 'initiated' || status === 'in_progress'
 }
