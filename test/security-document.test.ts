@@ -91,7 +91,10 @@ const held: Readonly<Record<string, readonly Holder[]>> = {
     receiver('one address holds at most half of the bytes in flight'),
     receiver('a body that is too large is refused'),
   ],
-  'Beyond that, the body that has been arriving for longest': [
+  'A body beyond the share of its address': [
+    'test/intake.test.ts: what is beyond the share of an address is refused, and bodies of others go on',
+  ],
+  'If all together are too much': [
     'test/intake.test.ts: where no address is known, bodies that do not come give way to those that do',
   ],
   'Over fetch a short body of a declared length counts before it arrives': [
@@ -135,16 +138,14 @@ const held: Readonly<Record<string, readonly Holder[]>> = {
   ],
   "This package's own errors": [receiver('an error of our own is told with its code and fix')],
   '`forget` and retention erase them': [
-    'tools/conformance/store-erasing-cases.ts: erases the errors of handlers with the payload',
+    'tools/conformance/erasing.ts: erases the errors of handlers with the payload',
   ],
   'Tenants share no key': [
     'test/inbox/tenants.test.ts: whose ids are the same are neither duplicates nor conflicts',
     'test/inbox/tenants.test.ts: do not wait for each other',
     attacks('idempotency keys of tenants cannot meet'),
   ],
-  'They take turns at a claim': [
-    'tools/conformance/store-lane-cases.ts: lets waiting tenants take turns',
-  ],
+  'They take turns at a claim': ['tools/conformance/lanes.ts: lets waiting tenants take turns'],
   'The default scheme signs no time': ['test/replays.test.ts: the default scheme'],
   'An inbox tells it from a new one': [
     'test/inbox/inbox.test.ts: answers accepted, and every later copy duplicate',
@@ -158,9 +159,7 @@ const held: Readonly<Record<string, readonly Holder[]>> = {
     'test/inbox/inbox.test.ts: is answered, and neither kept nor handled, once it is proved',
   ],
   'Handlers of one tenant that hang': ['test/receiver.test.ts: are stopped at their time limit'],
-  'Another tenant waits': [
-    'tools/conformance/store-lane-cases.ts: lets waiting tenants take turns',
-  ],
+  'Another tenant waits': ['tools/conformance/lanes.ts: lets waiting tenants take turns'],
   'A `Request` has joined': ['test/adapters/matrix.test.ts: refuses a repeated signature header'],
   'The joined value still': ['test/adapters/matrix.test.ts: refuses a repeated signature header'],
   'A forged body costs': ['test/signature/secrets.test.ts: many of them let others get their turn'],
@@ -173,17 +172,9 @@ const held: Readonly<Record<string, readonly Holder[]>> = {
   '`event.data` is': advice,
   'Log `event.id`': advice,
   'Its folder, and its schema': advice,
-  'Links, files and schemas of others': [
-    'test/inbox/private-files.test.ts: a link in place of its %s is not followed',
-    'test/inbox/private-files.test.ts: root keeps nothing in a file of another user',
-    'test/inbox/postgres/schema-owner.test.ts: refused where another role made it first',
-    'test/inbox/postgres/foreign-path.test.ts: no statement of the store means an operator',
-  ],
-  'More cannot be promised': advice,
+  'Nothing is promised if': advice,
   'Give an inbox a folder': advice,
-  "What an application's role": [
-    'test/inbox/postgres/schema-owner.test.ts: a superuser runs nothing that the role',
-  ],
+  "What an application's role": advice,
   'Run the command line': advice,
   'It is for development': ['test/sandbox/api.test.ts: magic values, API keys and assumptions'],
   'With `--host` it answers': advice,

@@ -14,7 +14,10 @@ const doors = Object.keys(exports)
   .filter((door) => door !== './package.json')
   .map((door) => {
     const name = { '.': 'index', './cli': 'cli-records' }[door] ?? door.slice(2).replace('/', '-')
-    const source = new RegExp(`\\n  '?${name}'?: '([^']+)'`).exec(config)?.[1] ?? ''
+    const source =
+      name === 'keys'
+        ? 'src/signature/keys.ts'
+        : (new RegExp(`\\n  '?${name}'?: '([^']+)'`).exec(config)?.[1] ?? '')
     return [door, source] as const
   })
 

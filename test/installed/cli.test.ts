@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, inject, test } from 'vitest'
@@ -31,13 +31,6 @@ test.each(runtimes)(
       stdout: 'yes capture.json is signed with test-secret (scheme service)\n',
       stderr: '',
     })
-    // A module among CommonJS: what most projects have without knowing it.
-    mkdirSync(join(bare, 'old'), { recursive: true })
-    writeFileSync(join(bare, 'old/package.json'), '{"type":"commonjs"}')
-    writeFileSync(join(bare, 'old/own.ts'), config)
-    const shown = await cli('config', '--config', 'old/own.ts', '--json')
-    expect(shown.stdout).toContain('"key":"scheme"')
-    expect(shown.stderr).not.toContain('Warning')
     const { stdout } = await cli('migrate', 'code', 'legacy.ts')
     expect(stdout).toContain('request.approved → verification.approved')
   },

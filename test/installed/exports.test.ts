@@ -24,7 +24,7 @@ test("every door's exports are those of the snapshot", async () => {
 
 test('no built file reaches for a package that a user has not', () => {
   const allowed =
-    /^(node:|\.|#hmac$|zod(\/|$)|fastify-plugin$|fastify$|@opentelemetry\/api$|@nestjs\/(common|core)$)/
+    /^(node:|\.|#hmac$|zod(\/|$)|jose(\/|$)|fastify-plugin$|fastify$|@opentelemetry\/api$|@nestjs\/(common|core)$)/
   const files = readdirSync(join(installed, 'dist'), { recursive: true, encoding: 'utf8' })
   const built = files.filter((file) => /\.(js|d\.ts)$/.test(file))
   expect(built.length).toBeGreaterThan(20)
@@ -91,7 +91,9 @@ test('the bill of materials has what npm installs, and what is bundled, and noth
   )
   const notices = readFileSync(join(installed, 'dist/THIRD-PARTY-NOTICES.txt'), 'utf8')
   const noticed = [...notices.matchAll(/^-{80}\n\n(\S+) /gm)].map(([, name]) => name)
-  expect(namesOf(components.filter(isBundled))).toEqual(noticed.sort())
+  // The CommonJS build bundles a package that the other build imports.
+  const bundled = noticed.filter((name) => !packages.includes(name ?? ''))
+  expect(namesOf(components.filter(isBundled))).toEqual(bundled.sort())
   expect(bom).toMatchObject({
     bomFormat: 'CycloneDX',
     metadata: { component: { name: 'idv-webhooks' } },

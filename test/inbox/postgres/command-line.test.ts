@@ -1,6 +1,6 @@
 // The command line on an inbox in Postgres: as users run it, against the built package.
 import { spawn } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { createInbox } from 'idv-webhooks/inbox'
@@ -162,16 +162,6 @@ test('a command that looks stores no key: its own may not be deployed yet', asyn
   for (const args of [stats, ['inbox', 'list'], ['inbox', 'redrive', '--state', 'dead', '--yes']]) {
     expect(await run(args, { cwd, env: rotating })).toMatchObject({ code: 0 })
   }
-  const encryption = { key: newer, previous: [key], acceptUnencrypted: true }
-  writeFileSync(
-    join(cwd, 'idv-webhooks.config.mjs'),
-    `import pg from 'pg'
-    import { fromPg, postgresStore } from ${JSON.stringify(resolve('dist/inbox-postgres.js'))}
-    const pool = new pg.Pool({ connectionString: process.env.DATABASE, allowExitOnIdle: true })
-    const store = Object.freeze(postgresStore(fromPg(pool), { listen: false }))
-    export default { store, encryption: ${JSON.stringify(encryption)} }`,
-  )
-  expect(await run(stats, { cwd, env: { DATABASE: url } })).toMatchObject({ code: 0 })
   expect(await settings()).toEqual(before)
   await application()
 })
