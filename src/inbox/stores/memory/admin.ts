@@ -42,7 +42,7 @@ export function adminOf(tables: MemoryTables): AdminStore {
       const next = tables.next()
       return defined({
         counts,
-        oldest: all.find(({ state, holds }) => holds || isOpen(state))?.storedAt,
+        oldest: tables.oldest(),
         due: next !== undefined && next <= now ? next : undefined,
         newest: all.at(-1)?.storedAt,
         latency: latency && latencyOf(all, latency),
@@ -85,8 +85,10 @@ function reopen(
 function forgotten(tables: MemoryTables, lane: string, ofNone: boolean): readonly MemoryRow[] {
   const all = [...tables.byId.values()]
   // Whole lanes: a verification may have named one client first, and another one later.
-  const about = all.filter((row) => isAbout(row, lane) && !(ofNone && tenantOf(row.lane)))
-  const named = new Set(about.map((row) => row.lane))
+  const about = all.filter((row) => isAbout(row, lane)).map((row) => row.lane)
+  // An event may have named the client before its entry moved to another lane.
+  const related = [...tables.relations].flatMap(([one, of]) => (isOf(of.related, lane) ? one : []))
+  const named = new Set([...about, ...related].filter((one) => !(ofNone && tenantOf(one))))
   const ids = new Set(all.filter((row) => named.has(row.lane)).map(({ id }) => id))
   // Evidence that could not be read is in a lane of its own.
   const isEvidence = ({ name, conflictOf = '' }: MemoryRow) =>

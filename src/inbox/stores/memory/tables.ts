@@ -99,6 +99,14 @@ export class MemoryTables {
     return this.#heads()[0]?.ready
   }
 
+  /** When the oldest head of a lane was stored. */
+  oldest(): number | undefined {
+    const heads = [...this.#lanes.values()].flatMap(
+      (rows) => rows.find(occupies) ?? rows.find(opens) ?? [],
+    )
+    return heads.sort((one, two) => one.seq - two.seq)[0]?.storedAt
+  }
+
   /** Makes the oldest open entry the head of its lane. */
   advance(lane: string, now: number): void {
     const head = headOf(this.inLane(lane))
@@ -196,9 +204,12 @@ export function erase(row: MemoryRow): void {
 
 /** The oldest open entry, unless one is leased or a dead one holds the lane. */
 function headOf(rows: readonly MemoryRow[]): MemoryRow | undefined {
-  if (rows.some(({ state, holds }) => state === 'leased' || holds)) return undefined
-  return rows.find(({ state }) => isOpen(state))
+  return rows.some(occupies) ? undefined : rows.find(opens)
 }
+
+/** Leased, or dead and holding its lane. */
+const occupies = ({ state, holds }: MemoryRow) => state === 'leased' || holds
+const opens = ({ state }: MemoryRow) => isOpen(state)
 
 /** The tenant of a lane `<lane>.<tenant>`, or empty. */
 export function tenantOf(lane: string): string {
