@@ -2,7 +2,7 @@
 import { availableParallelism } from 'node:os'
 
 /** Measured on two cores. */
-const minutes = { test: 6, full: 15 }
+const minutes = { test: 4, full: 9 }
 const cores = availableParallelism()
 
 console.log(
