@@ -160,10 +160,12 @@ test('ends the same however often it is killed', { timeout: 60_000 }, async () =
       env: { ...process.env, IDV_API_KEY: sandbox.apiKey },
       stdio: ['ignore', 'pipe', 'inherit'],
     })
+    // From the start: a run may complete before it is killed.
+    const exited = once(child, 'exit')
     await once(child.stdout, 'data')
     await new Promise((resolve) => setTimeout(resolve, wait))
     child.kill('SIGKILL')
-    await once(child, 'exit')
+    await exited
     const dry = await run([...since, '--dry-run', '--json'])
     kept.push(report(dry.stdout).events.present)
   }
