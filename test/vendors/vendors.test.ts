@@ -66,7 +66,7 @@ describe.each(signing.map((vendor) => [vendor.name, vendor] as const))('%s', (_,
     expect(kinds).toEqual(['accepted', isThin ? 'accepted' : 'duplicate'])
   })
 
-  test('of which no preset says that bytes tell repeats, each delivery is an event', async () => {
+  test('treats every delivery as new when the preset does not dedupe by body', async () => {
     const { dedupe: _, id: __, ...reading } = vendor.reading
     const inbox = createInbox({ store: memoryStore() })
     const secret = secretOf(vendor)
