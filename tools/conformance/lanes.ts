@@ -439,11 +439,14 @@ export const assigningOrderCases: StoreCases = {
   'assigns an entry its place by arrival, behind what is at work': async (store) => {
     const lane = 'person'
     const { entry, claimed, assign } = await unread(store, { lane })
-    const [second, third, fourth] = await kept(store, { lane }, { lane }, { lane })
+    const early = { lane, storedAt: start - 5 }
+    const [second, third, fourth] = await kept(store, early, { lane }, { lane })
     const atWork = await claimOne(store)
     same([atWork.id, atWork.seq > claimed.seq], [second.id, true])
     same(await assign(), 'stored')
     same(await claim(store), [])
+    // The entry at work is the head, though an older one waits behind it.
+    same((await store.stats(start)).oldest, start - 5)
     const order: string[] = []
     for (let next: Claimed | undefined = atWork; next; [next] = await claim(store, 1)) {
       order.push(next.id)
