@@ -134,34 +134,3 @@ describe('a call is checked as the request that does the same:', () => {
     }
   })
 })
-
-describe('a scenario', () => {
-  const opened = async (scenario: unknown, options: SandboxOptions = {}) => {
-    const sandbox = await openSandbox({
-      scenario: JSON.parse(JSON.stringify(scenario)),
-      fetch: async () => new Response('thanks'),
-      ...options,
-    })
-    closing.push(() => sandbox.close())
-    return sandbox
-  }
-
-  test('a scenario’s action that is of no kind is told which there are', async () => {
-    const wrong = { version: 1, actions: [{ acct: 'ada' }] } as never
-    await expect(opened(wrong)).rejects.toMatchObject({
-      code: 'SCENARIO_INVALID',
-      message: expect.stringContaining('actions.0: must have one of create, act, request, advance'),
-    })
-  })
-
-  test('an option beside a scenario that is undefined counts as left out', async () => {
-    const subscriptions = [{ url: 'http://127.0.0.1:9/' }]
-    const clock = { now: '2026-01-01T00:00:00.000Z' }
-    const scenario = { version: 1, seed: 8, clock, subscriptions, actions: [] }
-    const unset = { seed: undefined, now: undefined, subscriptions: undefined }
-    // As plain JavaScript, or without exactOptionalPropertyTypes: { seed: process.env.SEED }.
-    const sandbox = await opened(scenario, unset as unknown as SandboxOptions)
-    expect([sandbox.seed, sandbox.clock.now().toISOString()]).toEqual([8, clock.now])
-    expect(sandbox.deliveries.subscriptions.list()).toMatchObject(subscriptions)
-  })
-})

@@ -4,7 +4,6 @@ import type { Sandbox } from '../../tools/sandbox/sandbox.ts'
 import { createSandbox } from '../../tools/sandbox/sandbox.ts'
 import { minimal } from './conformance-rows.ts'
 import { caller, type Json, openSandbox } from './open-sandbox.ts'
-import { receiving, secret } from './receiving.ts'
 
 const closing: (() => unknown)[] = []
 afterEach(async () => {
@@ -133,59 +132,5 @@ describe('determinism', () => {
       expect(sandbox.snapshot()).toEqual(before)
       expect(() => sandbox.restore(body as never)).toThrow(/snapshot/)
     }
-  })
-})
-
-describe('scenarios', () => {
-  test('a scenario written by hand names what it creates, acts on it and moves the clock', async () => {
-    const receiver = await receiving()
-    closing.push(receiver.close)
-    const sandbox = await createSandbox({
-      scenario: {
-        version: 1,
-        seed: 'by hand',
-        clock: { now: '2026-01-01T00:00:00Z' },
-        subscriptions: [{ url: receiver.url, secret, events: ['verification.*'] }],
-        faults: [{ kind: 'duplicate', times: 1 }],
-        actions: [
-          { create: 'client', body: { nameFirst: 'Ada' }, as: 'ada' },
-          { create: 'verification', body: { ...minimal, clientId: '{ada}' }, as: 'hers' },
-          { act: 'hers', actions: ['start', 'submit', 'approve'] },
-          { advance: { days: 1 } },
-          { request: { path: '/v2/api/verifications/{hers}' }, expect: 200 },
-          { request: { path: '/v2/api/verifications/nobody' }, expect: 404 },
-          { flush: true },
-        ],
-      },
-    })
-    closing.push(() => sandbox.close())
-    const names = receiver.recorder.events.map(({ name }) => name)
-    expect(names.toSorted()).toEqual([
-      'verification.approved',
-      'verification.created',
-      'verification.created',
-      'verification.submitted',
-    ])
-    expect(sandbox.clock.now().toISOString()).toBe('2026-01-02T00:00:00.000Z')
-  })
-
-  test('an invalid scenario, or one with an unexpected answer, says where', async () => {
-    await expect(createSandbox({ scenario: { version: 2 } as never })).rejects.toMatchObject({
-      code: 'SCENARIO_INVALID',
-      message: expect.stringContaining('version'),
-    })
-    const scenario = {
-      version: 1 as const,
-      actions: [{ act: 'nobody', actions: ['start' as const] }],
-    }
-    await expect(createSandbox({ scenario })).rejects.toMatchObject({
-      code: 'SCENARIO_FAILED',
-      message: expect.stringMatching(/action 0.*404/),
-    })
-    const unmet = {
-      version: 1,
-      actions: [{ request: { path: '/v2/api/clients' }, expect: 404 }],
-    }
-    await expect(createSandbox({ scenario: unmet })).rejects.toThrow(/answered 200, expected 404/)
   })
 })

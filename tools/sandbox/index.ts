@@ -26,5 +26,4 @@ export type {
   SandboxDelivery,
 } from './schemas/deliveries.ts'
 export type { Fault, FaultKind } from './schemas/faults.ts'
-export type { Scenario } from './schemas/scenario.ts'
 export type { Snapshot } from './schemas/snapshot.ts'

@@ -7,7 +7,6 @@ import type { Vendor } from '../../src/protocol/vendor.ts'
 import { isPublicKey } from '../../src/signature/hmac/hmac.ts'
 import { fieldErrors } from './exchange.ts'
 import { isSandboxTime, secret as secretSchema, subscriptionOption } from './schemas/control.ts'
-import type { Scenario } from './schemas/scenario.ts'
 import type { StartOptions } from './schemas/snapshot.ts'
 
 /** A subscription that exists from the start. */
@@ -34,8 +33,6 @@ export interface SandboxOptions {
   readonly hosts?: readonly string[]
   /** Requests per minute for every organization, or false for no limit (section 8). */
   readonly rateLimit?: number | false
-  /** A scenario to start from and to run; options beside it take precedence. */
-  readonly scenario?: Scenario | Readonly<Record<string, unknown>>
   /**
    * Sends events as this vendor would: its names, shapes, signature and repeats. Events that the
    * vendor does not have are not sent.
@@ -79,7 +76,6 @@ const checks: Readonly<Record<keyof SandboxOptions, Check>> = {
   subscriptions: [Array.isArray, 'an array'],
   rateLimit: [(rate) => rate === false || isWhole(rate, 0), 'a whole number, 0 or more, or false'],
   vendor: [isSignable, 'one of vendors.*() that signs with a shared secret, or signs nothing'],
-  scenario: [(value) => typeof value === 'object', 'a scenario'],
   deliveryTimeout: [
     (ms) => isWhole(ms, 1, longestTimer),
     'a whole number of milliseconds, 1 or more',

@@ -25,7 +25,6 @@ import { checkOptions, checkSameStart, type SandboxOptions, startOptions } from 
 import { smtpHost, smtpMailer } from './outbox.ts'
 import { apiPath } from './paths.ts'
 import { profile } from './profile.ts'
-import { readScenario, runScenario, withScenario } from './scenario.ts'
 import { actionsBody } from './schemas/control.ts'
 import type { SavedState, Snapshot, StartOptions } from './schemas/snapshot.ts'
 import { State } from './state.ts'
@@ -92,15 +91,14 @@ export interface Sandbox {
 /**
  * The whole service in a box: its HTTP API, its signed events, and a control plane to act on both.
  *
- * @throws WebhookError `OPTION_INVALID`, `DATA_FILE_FAILED`, `SCENARIO_INVALID`, `SCENARIO_FAILED`
+ * @throws WebhookError `OPTION_INVALID`, `DATA_FILE_FAILED`
  * @example
  * const sandbox = await createSandbox({ seed: 1, subscriptions: [{ url: 'http://127.0.0.1:3000/' }] })
  * await sandbox.fetch(new Request(`${sandbox.baseUrl}/verifications`, { … }))
  * await sandbox.flush()
  */
 export async function createSandbox(given: SandboxOptions = {}): Promise<Sandbox> {
-  const scenario = given.scenario && readScenario(given.scenario)
-  const options = defined(scenario ? withScenario(given, scenario) : given)
+  const options = defined(given)
   checkOptions(options)
   const { data } = options
   const saved = data === undefined ? undefined : await readDataFile(data)
@@ -109,7 +107,6 @@ export async function createSandbox(given: SandboxOptions = {}): Promise<Sandbox
   const sandbox = new LocalSandbox(options, { start, saved })
   try {
     await sandbox.saved()
-    if (scenario) await runScenario(sandbox, scenario)
     return sandbox
   } catch (error) {
     await sandbox.close().catch(() => {})

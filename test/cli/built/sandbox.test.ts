@@ -176,72 +176,12 @@ test('names the way out when its port is taken', async () => {
   expect(await ended(child, 'SIGTERM')).toBe(1)
 })
 
-test('does what a scenario says, once', async () => {
-  const receiver = await receiving()
-  closing.push(receiver.close)
-  const file = join(folder(), 'scenario.json')
-  const scenario = {
-    version: 1,
-    seed: 7,
-    clock: { now: '2026-01-01T00:00:00Z' },
-    subscriptions: [{ url: receiver.url, secret }],
-    actions: [
-      { create: 'verification', body: { type: 'idv', requirements: ['document'] }, as: 'ada' },
-      { act: 'ada', actions: ['start', 'submit', 'approve'] },
-    ],
-  }
-  writeFileSync(file, JSON.stringify(scenario))
-  const child = run(['--port', '0', '--scenario', file, '--once'], {
-    WEBHOOK_SECRET: 'another-secret-of-the-sandbox',
-  })
-  const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)])
-  expect(stdout).toBe(
-    [
-      'verification.created  delivered  1 attempt',
-      'verification.submitted  delivered  1 attempt',
-      'verification.approved  delivered  1 attempt',
-      '',
-    ].join('\n'),
-  )
-  expect(stderr).toMatch(/seed {5}7\n/)
-  expect(stderr).toMatch(/deliveries: 3 delivered\n$/)
-  expect(receiver.outcomes()).toEqual(['handled', 'handled', 'handled'])
-})
-
-test('tells by its exit code that a scenario did not go as it should', async () => {
-  const file = join(folder(), 'scenario.json')
-  const clients = { request: { path: '/v2/api/clients' }, expect: 404 }
-  const create = { create: 'client' }
-  const to = { subscriptions: [{ url: 'http://127.0.0.1:9/' }] }
-  for (const [scenario, message] of [
-    [{ version: 1, actions: [clients] }, /answered 200, expected 404/],
-    [{ version: 1, ...to, actions: [create] }, /deliveries: 1 pending/],
-  ] as const) {
-    writeFileSync(file, JSON.stringify(scenario))
-    const child = run(['--port', '0', '--scenario', file, '--once'])
-    expect(await text(child.stderr)).toMatch(message)
-    expect(await ended(child, 'SIGTERM')).toBe(1)
-  }
-})
-
-test('refuses a scenario or options that are none, with 2', async () => {
-  const file = join(folder(), 'scenario.json')
-  writeFileSync(file, '{"version":2}')
-  const misspelt = join(folder(), 'scenario.json')
-  const actions = [
-    { create: 'verification', as: 'a' },
-    { act: 'a', actions: ['start', 'aprove'] },
-  ]
-  writeFileSync(misspelt, JSON.stringify({ version: 1, actions }))
+test('refuses options that are none, with 2', async () => {
   for (const [args, message] of [
-    [['--scenario', file], /SCENARIO|scenario is not valid: version/],
-    [['--scenario', 'nowhere.json'], /nowhere\.json does not exist/],
-    [['--once'], /--once needs a scenario/],
     [['--at', 'soon'], /now must be .* an ISO 8601 string/],
     [['--port', '70000'], /0 to 65535/],
     [['--events', 'client.*'], /--events needs an address/],
     [['--unlimited', '--rate-limit', '4'], /use --unlimited or --rate-limit/],
-    [['--scenario', misspelt], /not valid: actions\.1\.actions\.1: must be start, submit, review/],
     [
       ['--to', 'http://127.0.0.1:9/', '--events', 'verification.aproved'],
       /events\.0: .*verification\.approved/,

@@ -1,17 +1,14 @@
-// sandbox: the whole service on this machine, until Ctrl-C or the end of a scenario. It prints changes
-// of verifications, mails and attempts of deliveries, and never the content of a delivery.
+// sandbox: the whole service on this machine, until Ctrl-C. It prints changes of verifications,
+// mails and attempts of deliveries, and never the content of a delivery.
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { EventSourceParserStream } from 'eventsource-parser/stream'
 import { defined } from '../../../src/foundation/defined.ts'
-import { isWebhookError } from '../../../src/index.ts'
 import { createSandbox, type Sandbox, type SandboxOptions } from '../../sandbox/index.ts'
 import { outcomeOf } from '../deliver.ts'
 import { CliError, exitCodes } from '../exit-code.ts'
-import { readFailure } from '../files.ts'
 import { addressFrom, repeated, repeating, wholeFrom } from '../option-values.ts'
-import { count, type Output, printable, withoutUser } from '../output.ts'
+import { type Output, printable, withoutUser } from '../output.ts'
 import { findSecrets, type SecretOptions, secretFileOption, secretOrigin } from '../secrets.ts'
 import { act, declare, type Session } from '../session.ts'
 
@@ -21,12 +18,10 @@ interface SandboxCommandOptions extends SecretOptions {
   readonly seed?: string
   readonly at?: string
   readonly data?: string
-  readonly scenario?: string
   readonly to?: readonly string[]
   readonly events?: readonly string[]
   readonly rateLimit?: number
   readonly unlimited?: boolean
-  readonly once?: boolean
   readonly allowHost?: readonly string[]
   readonly quiet?: boolean
 }
@@ -40,7 +35,6 @@ export const sandbox = (session: Session) =>
     examples: [
       'idv-webhooks sandbox --to http://localhost:3000/webhooks',
       'idv-webhooks sandbox --data sandbox.json --port 4800',
-      'idv-webhooks sandbox --scenario failing.json --once',
     ],
   })
     .option('--port <port>', 'port to listen on; 0 picks a free one', wholeFrom(0, 65_535), 4747)
@@ -48,8 +42,6 @@ export const sandbox = (session: Session) =>
     .option('--to <url>', 'send events to this address; repeatable', repeating(addressFrom))
     .option('--events <filter>', 'send only these events to --to; repeatable', repeated)
     .option('--data <file>', 'keep the state in this JSON file')
-    .option('--scenario <file>', 'run this scenario file')
-    .option('--once', 'exit when the scenario is complete and nothing is due')
     .option('--allow-host <name>', 'host name that the control routes accept; repeatable', repeated)
     .option('--seed <seed>', 'seed of ids, tokens and random choices')
     .option('--at <time>', 'start at this time with a frozen clock (ISO 8601)')
@@ -59,21 +51,8 @@ export const sandbox = (session: Session) =>
     .addOption(secretFileOption())
     .action(act<SandboxCommandOptions>(session, (options) => run(session, options)))
 
-/** A scenario that fails is a difference found, not a usage error. */
-async function createFor(options: SandboxOptions): Promise<Sandbox> {
-  try {
-    return await createSandbox(options)
-  } catch (error) {
-    if (!isWebhookError(error) || error.code !== 'SCENARIO_FAILED') throw error
-    throw CliError.from(error, { exitCode: exitCodes.failed })
-  }
-}
-
 async function run(session: Session, options: SandboxCommandOptions) {
   const { out, signal } = session
-  if (options.once && options.scenario === undefined) {
-    throw new CliError('USAGE', '--once needs a scenario: pass --scenario <file>')
-  }
   if (options.events && !options.to) {
     throw new CliError('USAGE', '--events needs an address: pass --to <url>')
   }
@@ -82,17 +61,14 @@ async function run(session: Session, options: SandboxCommandOptions) {
   }
   const [given] = await findSecrets(session, options)
   const secret = given && asText(given.value)
-  const scenario = options.scenario && readJson(session, options.scenario)
-  const made = await createFor(toSandboxOptions(session, options, { secret, scenario }))
+  const made = await createSandbox(toSandboxOptions(session, options, secret))
   let watching: Promise<void> | undefined
   try {
     await listen(made, options)
     announce(session, made, made.secret === secret ? secretOrigin(session, options) : undefined)
     // A failure to watch must not stop the sandbox.
-    if (!options.quiet && !options.once) watching = watch(session, made).catch(() => {})
-    if (options.once) await made.flush()
-    else if (!signal.aborted) await once(signal, 'abort')
-    if (options.once && !summarize(session, made)) return exitCodes.failed
+    if (!options.quiet) watching = watch(session, made).catch(() => {})
+    if (!signal.aborted) await once(signal, 'abort')
   } finally {
     await made.close()
     await watching
@@ -104,15 +80,13 @@ async function run(session: Session, options: SandboxCommandOptions) {
 function toSandboxOptions(
   session: Session,
   options: SandboxCommandOptions,
-  { secret, scenario }: { readonly secret: string | undefined; readonly scenario: unknown },
+  secret: string | undefined,
 ): SandboxOptions {
   const { seed, at, data, to, events, rateLimit, unlimited, allowHost } = options
   return defined({
     seed,
     now: at,
     data: data === undefined ? undefined : resolve(session.cwd, data),
-    // createSandbox() checks what the file contains.
-    scenario: scenario as SandboxOptions['scenario'],
     secret,
     hosts: allowHost,
     rateLimit: unlimited ? (false as const) : rateLimit,
@@ -123,15 +97,6 @@ function toSandboxOptions(
 
 const asText = (value: string | Uint8Array) =>
   typeof value === 'string' ? value : new TextDecoder().decode(value)
-
-function readJson({ cwd }: Session, file: string): unknown {
-  try {
-    return JSON.parse(readFileSync(resolve(cwd, file), 'utf8'))
-  } catch (error) {
-    if (error instanceof SyntaxError) throw new CliError('SCENARIO_INVALID', `${file} is not JSON`)
-    throw new CliError('FILE_MISSING', `${file} ${readFailure(error)}`)
-  }
-}
 
 async function listen(made: Sandbox, { port, host }: SandboxCommandOptions): Promise<void> {
   try {
@@ -169,21 +134,6 @@ function announce({ out, env }: Session, made: Sandbox, secretFrom: string | und
   out.say(
     `  curl -H 'x-api-key: ${apiKey}' -H 'content-type: application/json' -d '${body}' ${baseUrl}/verifications`,
   )
-}
-
-/** True if every delivery has arrived. */
-function summarize({ out }: Session, made: Sandbox): boolean {
-  const deliveries = made.deliveries.list()
-  const counts: Record<string, number> = {}
-  for (const { event, status, attempts } of deliveries.toReversed()) {
-    counts[status] = (counts[status] ?? 0) + 1
-    out.record({ type: 'delivery', event, status, attempts: attempts.length })
-    out.data(`${event}  ${status}  ${count(attempts.length, 'attempt')}`)
-  }
-  out.record({ type: 'summary', deliveries: counts })
-  const words = Object.entries(counts).map(([status, many]) => `${many} ${status}`)
-  out.say(`deliveries: ${words.join(', ') || 'none'}`)
-  return deliveries.every(({ status }) => status === 'delivered' || status === 'dropped')
 }
 
 interface WatchedDelivery {
