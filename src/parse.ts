@@ -23,7 +23,7 @@ import {
   unknownMeaning,
 } from './protocol/meanings.ts'
 import { canonicalName } from './protocol/names.ts'
-import { readVendorEvent, type Vendor } from './protocol/vendor.ts'
+import { readAuthentic, type Vendor } from './protocol/vendor.ts'
 
 /** How verified bytes are understood. */
 export interface ParseOptions {
@@ -180,11 +180,7 @@ function vendorReader(vendor: Vendor, { envelope }: ParseOptions): EnvelopeReade
   if (envelope !== undefined) {
     throw invalid('vendor reads the envelope itself: leave out the option envelope')
   }
-  return envelopeReader((body) => {
-    const event = readVendorEvent(vendor, body)
-    if (event) return event
-    throw new TypeError('not an event of this vendor')
-  })
+  return envelopeReader((body) => readAuthentic(vendor, body))
 }
 
 interface EventFields extends Pick<Meaning, 'name' | 'type'> {

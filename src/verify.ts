@@ -55,6 +55,12 @@ export function createVerifier(options: Omit<VerifyOptions, 'now'>): Verifier {
       'SCHEME_INVALID',
     )
   }
+  if (scheme.addresses && options.secret !== undefined) {
+    throw invalid(
+      'secret is given, but this sender signs nothing and is known by its address: leave secret out',
+      'SECRET_INVALID',
+    )
+  }
   return new SchemeVerifier(scheme, options.secret)
 }
 

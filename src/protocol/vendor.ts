@@ -3,7 +3,7 @@
 import { checkChoice, checkOptionNames, invalid, shown } from '../foundation/check.ts'
 import { defined } from '../foundation/defined.ts'
 import type { EnvelopeReading } from './envelope.ts'
-import { isObject, joinedId, toDate, valueAt } from './json-paths.ts'
+import { idOf, isObject, joinedId, toDate, valueAt } from './json-paths.ts'
 import {
   type DecisionName,
   decisionNames,
@@ -14,7 +14,10 @@ import {
 import type { VerificationStatus } from './resources.ts'
 import type { Scheme } from './scheme-definition.ts'
 
-/** A dotted path into the body; several are joined by a space. */
+/**
+ * A dotted path into the body. Of several, the first that is there counts for times and ids (`…At`,
+ * `…Id`); other texts are joined by a space.
+ */
 export type VendorPath = string | readonly string[]
 
 /** One row of a vendor's names: what the body says, and what that is in our words. */
@@ -28,12 +31,19 @@ type VendorValue = string | number | boolean | null
 
 /** How a vendor's body reads. */
 export interface VendorReading {
-  /** Where the vendor's own name of the event stands; the first that is there. */
+  /** Where the vendor's own name of the event is; the first path that has one. */
   readonly name: readonly string[]
-  /** Where the id of the verification stands; the first that is there. */
+  /** Where the id of the verification is; the first path that has one. */
   readonly subject: readonly string[]
   /** Paths whose values, joined by a colon, identify an event, if the document names them. */
   readonly id?: readonly string[]
+  /** Where an event names another event of the same occurrence: both then have that event's id. */
+  readonly twin?: readonly string[]
+  /**
+   * `'any'` if customers choose how keys are spelled: `created-at`, `createdAt`, `created_at` and
+   * `CreatedAt` are then one key. A key that is spelled as in the path comes first.
+   */
+  readonly spelling?: 'any'
   readonly occurredAt?: readonly string[]
   /**
    * `'body'` where the time is the event's own, so that equal bodies are one event: an inbox tells
@@ -85,8 +95,11 @@ export interface Vendor {
   readonly name: string
   readonly title: string
   readonly documents: readonly VendorDocument[]
-  /** The deliveries that tested the preset: made from documents, or captures of real ones. */
-  readonly triedOn: 'documents' | 'captures'
+  /**
+   * The deliveries that tested the preset: made from documents, signatures that the vendor has
+   * published, or captures of real deliveries.
+   */
+  readonly triedOn: 'documents' | 'vectors' | 'captures'
   readonly scheme: Scheme
   readonly reading: VendorReading
   /** Which of its decisions hold for good, and which a later one may replace. */
@@ -130,14 +143,16 @@ export function defineVendor(vendor: Vendor): Vendor {
 }
 
 const readingFields: readonly (keyof VendorReading)[] = [
-  ...(['name', 'subject', 'id', 'occurredAt', 'dedupe', 'volatile', 'rules', 'fields'] as const),
+  ...(['name', 'subject', 'id', 'twin', 'spelling', 'occurredAt', 'dedupe'] as const),
+  ...(['volatile', 'rules', 'fields'] as const),
 ]
-const pathLists = ['name', 'subject', 'id', 'occurredAt', 'volatile'] as const
+const pathLists = ['name', 'subject', 'id', 'twin', 'occurredAt', 'volatile'] as const
 
 /** A field that is misspelt, or a path where a list of them belongs, would read nothing. */
 function checkReading(reading: VendorReading): void {
   checkOptionNames('vendor.reading', reading, readingFields)
   checkChoice('vendor.reading.dedupe', reading.dedupe, ['body'])
+  checkChoice('vendor.reading.spelling', reading.spelling, ['any'])
   for (const [field, path] of Object.entries(reading.fields ?? {})) {
     if ([path].flat().every((one) => typeof one === 'string' && one !== '')) continue
     throw invalid(
@@ -197,22 +212,34 @@ const statuses: Readonly<Record<string, VerificationStatus>> = {
   'verification.expired': 'expired',
 }
 
-/** Reads a body; undefined when it is not one of the vendor's. What has no name of ours keeps its own. */
-export function readVendorEvent({ name, reading }: Vendor, body: unknown): VendorEvent | undefined {
-  const receivedName = textAt(body, reading.name)
-  if (receivedName === undefined) return undefined
-  const rule = reading.rules.find(({ when }) => holds(when, body))
+/** The name of an event whose body has none at the paths of the preset. */
+const unnamed = 'unnamed'
+
+/**
+ * Reads a body; undefined if it has no name where the vendor's events have one. An event without a
+ * name of ours keeps its own.
+ */
+export function readVendorEvent(vendor: Vendor, body: unknown): VendorEvent | undefined {
+  const event = readAuthentic(vendor, body)
+  return event.receivedName === unnamed ? undefined : event
+}
+
+/** Reads a body that the vendor has signed, whatever its shape: one without a name is `unnamed`. */
+export function readAuthentic({ name, reading }: Vendor, body: unknown): VendorEvent {
+  const at = lookUpIn(body, reading)
+  const receivedName = textAt(at, reading.name) ?? unnamed
+  const rule = reading.rules.find(({ when }) => holds(when, at))
   const is = rule?.is ?? `${name}.${receivedName}`
-  const id = textAt(body, reading.subject)
-  const parts = reading.id?.map((path) => textAt(body, [path]))
-  const event = parts?.every((part) => part !== undefined) ? joinedId(parts, ':') : undefined
-  const data = dataOf(reading, body, { id, status: statuses[is] })
+  const id = textAt(at, reading.subject)
+  const parts = reading.id?.map((path) => textAt(at, [path]))
+  const own = parts?.every((part) => part !== undefined) ? joinedId(parts, ':') : undefined
+  const data = dataOf(reading, at, { id, status: statuses[is] })
   return {
     name: is,
     receivedName,
     ...defined({
-      id: event,
-      occurredAt: timeAt(body, reading.occurredAt ?? []),
+      id: textAt(at, reading.twin ?? []) ?? own,
+      occurredAt: timeAt(at, reading.occurredAt ?? []),
       entity: entityOf(is, data),
     }),
     data,
@@ -220,10 +247,29 @@ export function readVendorEvent({ name, reading }: Vendor, body: unknown): Vendo
   }
 }
 
+/** Gives the value of a body at a dotted path. */
+type LookUp = (path: string) => unknown
+
+function lookUpIn(body: unknown, { spelling }: Pick<VendorReading, 'spelling'> = {}): LookUp {
+  if (spelling !== 'any') return (path) => valueAt(body, path)
+  return (path) => path.split('.').reduce(valueInAnySpelling, body)
+}
+
+function valueInAnySpelling(value: unknown, key: string): unknown {
+  if (!isObject(value)) return undefined
+  if (Object.hasOwn(value, key)) return value[key]
+  const plain = plainKey(key)
+  const other = Object.keys(value).find((one) => plainKey(one) === plain)
+  return other === undefined ? undefined : value[other]
+}
+
+const plainKey = (key: string) => key.replaceAll(/[-_]/g, '').toLowerCase()
+
 /** The answer that a vendor's handshake wants, as JSON; undefined for any other delivery. */
 export function challengeAnswer({ challenge }: Vendor, body: unknown): string | undefined {
-  if (!challenge || !holds(challenge.when, body)) return undefined
-  const value = textAt(body, [challenge.echo])
+  const at = lookUpIn(body)
+  if (!challenge || !holds(challenge.when, at)) return undefined
+  const value = textAt(at, [challenge.echo])
   return value === undefined ? undefined : JSON.stringify({ [challenge.echo]: value })
 }
 
@@ -238,36 +284,36 @@ function entityOf(name: string, { id, clientId }: Readonly<Record<string, unknow
 /** A record of ours with what the vendor says of it. */
 function dataOf(
   { fields: wanted = {} }: VendorReading,
-  body: unknown,
+  at: LookUp,
   known: { readonly id: string | undefined; readonly status: VerificationStatus | undefined },
 ): Record<string, unknown> {
   const data: Record<string, unknown> = defined(known)
   for (const [field, path] of Object.entries(wanted)) {
-    const value = field.endsWith('At')
-      ? timeAt(body, [path].flat())?.toISOString()
-      : joined(body, path)
+    const value = fieldAt(at, field, [path].flat())
     if (value !== undefined) data[field] = value
   }
   return data
 }
 
-function joined(body: unknown, path: VendorPath): string | undefined {
-  const texts = [path].flat().map((one) => textAt(body, [one]))
-  return texts.filter((text) => text !== undefined).join(' ') || undefined
+function fieldAt(at: LookUp, field: string, paths: readonly string[]): string | undefined {
+  if (field.endsWith('At')) return timeAt(at, paths)?.toISOString()
+  if (field.endsWith('Id')) return textAt(at, paths)
+  const texts = paths.flatMap((one) => textAt(at, [one]) ?? [])
+  return texts.join(' ') || undefined
 }
 
-function holds(when: VendorRule['when'], body: unknown): boolean {
+function holds(when: VendorRule['when'], at: LookUp): boolean {
   return Object.entries(when).every(([path, wanted]) => {
-    const value = valueAt(body, path) ?? null
+    const value = at(path) ?? null
     return Array.isArray(wanted) ? wanted.includes(value as VendorValue) : value === wanted
   })
 }
 
-function textAt(body: unknown, paths: readonly string[]): string | undefined {
+/** The first text that is there, if it is no longer than an id may be. */
+function textAt(at: LookUp, paths: readonly string[]): string | undefined {
   for (const path of paths) {
-    const value = valueAt(body, path)
-    if (typeof value === 'string' && value !== '') return value
-    if (typeof value === 'number' && Number.isSafeInteger(value)) return String(value)
+    const text = idOf(at(path))
+    if (text !== undefined) return text
   }
   return undefined
 }
@@ -276,9 +322,9 @@ function textAt(body: unknown, paths: readonly string[]): string | undefined {
 const spaced = /^(\d{4}-\d{2}-\d{2}) (?=\d{2}:\d{2})/
 
 /** The first time that is there. */
-function timeAt(body: unknown, paths: readonly string[]): Date | undefined {
+function timeAt(at: LookUp, paths: readonly string[]): Date | undefined {
   for (const path of paths) {
-    const value = valueAt(body, path)
+    const value = at(path)
     const date = toDate(typeof value === 'string' ? value.replace(spaced, '$1T') : value)
     if (date) return date
   }

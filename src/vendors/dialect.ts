@@ -36,9 +36,10 @@ export function inDialect(vendor: Vendor, event: DialectEvent): object | undefin
   const data = { clientId, ...event.data }
   for (const [field, path] of Object.entries(fields)) {
     const value = data[field as keyof typeof data]
-    if (value === undefined || value === null || Array.isArray(path)) continue
-    if (field.endsWith('At')) putTime(body, path as string, new Date(String(value)))
-    else put(body, path as string, value)
+    if (value === undefined || value === null) continue
+    if (field.endsWith('At')) putTime(body, String(path), new Date(String(value)))
+    else if (field.endsWith('Id')) putFirst(body, [path].flat(), value)
+    else if (typeof path === 'string') put(body, path, value)
   }
   return body
 }

@@ -1,7 +1,7 @@
-// Didit: a hex HMAC-SHA256 of the raw body in X-Signature. Its -V2 and -Simple headers sign a
-// rewritten body and are not read.
-import { schemes } from '../protocol/scheme.ts'
+// Didit: a hex HMAC-SHA256 of the raw body in X-Signature, which each delivery has. Its -V2 and
+// -Simple headers sign a rewritten body, for receivers behind a parser, and are not read.
 import { defineVendor, type Vendor } from '../protocol/vendor.ts'
+import { bodyHmac } from './body-hmac.ts'
 
 /** Didit. Read from its public documents and tried on deliveries made from them, not on real ones. */
 export function didit(): Vendor {
@@ -10,18 +10,11 @@ export function didit(): Vendor {
     title: 'Didit',
     documents: [
       { url: 'https://docs.didit.me/integration/webhooks', read: '2026-11-22' },
+      { url: 'https://docs.didit.me/entities/webhooks', read: '2026-11-28' },
       { url: 'https://docs.didit.me/identity-verification/webhooks', read: '2026-11-22' },
     ],
     triedOn: 'documents',
-    scheme: schemes.define({
-      name: 'didit',
-      header: 'X-Signature',
-      algorithm: 'sha256',
-      key: 'utf8',
-      encoding: 'hex',
-      grammar: 'plain',
-      signed: '{body}',
-    }),
+    scheme: bodyHmac('didit', 'X-Signature'),
     reading: {
       name: ['webhook_type', 'status'],
       subject: ['session_id'],
@@ -41,7 +34,11 @@ export function didit(): Vendor {
       final: ['verification.expired'],
       reversible: ['verification.approved', 'verification.rejected'],
     },
-    delivery: { success: '2xx' },
+    delivery: {
+      retries: [60_000, 240_000],
+      success: '2xx',
+      note: 'only 5xx, 404, timeouts and failed connections are repeated',
+    },
     addresses: ['18.203.201.92'],
     fixtures: [
       { name: 'verification.created', body: session('Not Started', 1) },
@@ -50,6 +47,7 @@ export function didit(): Vendor {
       { name: 'verification.rejected', body: session('Declined', 4) },
       { name: 'verification.expired', body: session('Expired', 5) },
       { body: session('In Progress', 6) },
+      { body: { webhook_type: 'user.status.updated', event_id: 'evt_7', vendor_data: 'user-1' } },
     ],
   })
 }

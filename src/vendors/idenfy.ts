@@ -1,6 +1,6 @@
 // iDenfy: a hex HMAC-SHA256 of the body; only a result with `final: true` is a decision.
-import { schemes } from '../protocol/scheme.ts'
 import { defineVendor, type Vendor } from '../protocol/vendor.ts'
+import { bodyHmac } from './body-hmac.ts'
 
 /**
  * iDenfy. Read from its public documents and tried on deliveries made from them, not on real ones.
@@ -13,21 +13,22 @@ export function idenfy(): Vendor {
     documents: [
       { url: 'https://documentation.idenfy.com/kyc/webhooks', read: '2026-11-22' },
       { url: 'https://documentation.idenfy.com/security/callback-signing', read: '2026-11-22' },
-      { url: 'https://documentation.idenfy.com/guides/webhooks-overview', read: '2026-11-22' },
+      { url: 'https://documentation.idenfy.com/guides/webhooks-overview', read: '2026-11-28' },
+      {
+        url: 'https://documentation.idenfy.com/api-reference/webhooks/aml-monitoring',
+        read: '2026-11-28',
+      },
+      {
+        url: 'https://documentation.idenfy.com/api-reference/webhooks/company-review',
+        read: '2026-11-28',
+      },
     ],
     triedOn: 'documents',
-    scheme: schemes.define({
-      name: 'idenfy',
-      header: 'Idenfy-Signature',
-      algorithm: 'sha256',
-      key: 'utf8',
-      encoding: 'hex',
-      grammar: 'plain',
-      signed: '{body}',
-    }),
+    scheme: bodyHmac('idenfy', 'Idenfy-Signature'),
     reading: {
-      name: ['status.overall'],
-      subject: ['scanRef'],
+      // Monitoring has a text as its status.
+      name: ['status.overall', 'alertStatus', 'status'],
+      subject: ['scanRef', 'monitoringId'],
       occurredAt: ['finishTime'],
       dedupe: 'body',
       rules: [
@@ -56,6 +57,7 @@ export function idenfy(): Vendor {
       { name: 'verification.rejected', body: scan('DENIED', true) },
       { name: 'verification.expired', body: scan('EXPIRED', true) },
       { body: scan('SUSPECTED', true) },
+      { body: { monitoringId: 'mon-1', isActive: true, alertStatus: 'ALERT', status: 'ACTIVE' } },
     ],
   })
 }

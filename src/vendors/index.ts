@@ -26,6 +26,7 @@ export {
 } from '../protocol/vendor.ts'
 export { challenges } from './challenges.ts'
 export type { AddressOptions } from './jumio.ts'
+export type { OndatoOptions } from './ondato.ts'
 export {
   type SenderName,
   type SenderOptions,

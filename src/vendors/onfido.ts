@@ -1,33 +1,33 @@
 // Onfido (Entrust): a hex HMAC-SHA256 of the body; results stand in the status of a workflow run.
 import { decisionNames } from '../protocol/names.ts'
-import { schemes } from '../protocol/scheme.ts'
 import { defineVendor, type Vendor } from '../protocol/vendor.ts'
+import { bodyHmac } from './body-hmac.ts'
 
-/** Onfido. Read from its public documents and tried on deliveries made from them, not on real ones. */
+/**
+ * Onfido. Read from its public documents and tried on signatures that it has published, not on real
+ * deliveries.
+ */
 export function onfido(): Vendor {
   return defineVendor({
     name: 'onfido',
     title: 'Onfido',
     documents: [
+      {
+        url: 'https://documentation.identity.entrust.com/api/manual-webhook-signature-verification/',
+        read: '2026-11-28',
+      },
       { url: 'https://documentation.onfido.com/api/latest/#webhooks', read: '2026-11-22' },
       {
         url: 'https://raw.githubusercontent.com/api-evangelist/onfido/refs/heads/main/openapi/onfido-asyncapi.yml',
         read: '2026-11-22',
       },
     ],
-    triedOn: 'documents',
-    scheme: schemes.define({
-      name: 'onfido',
-      header: 'X-SHA2-Signature',
-      algorithm: 'sha256',
-      key: 'utf8',
-      encoding: 'hex',
-      grammar: 'plain',
-      signed: '{body}',
-    }),
+    triedOn: 'vectors',
+    scheme: bodyHmac('onfido', 'X-SHA2-Signature'),
     reading: {
       name: ['payload.action'],
-      subject: ['payload.object.id'],
+      // A task belongs to its run.
+      subject: ['payload.object.workflow_run_id', 'payload.object.id'],
       occurredAt: ['payload.object.completed_at_iso8601', 'payload.object.started_at_iso8601'],
       dedupe: 'body',
       rules: [

@@ -2,8 +2,8 @@
 // space. Its own verification.* events are steps of an inquiry and keep their names.
 import { checkOptionNames } from '../foundation/check.ts'
 import type { EventName } from '../protocol/names.ts'
-import { schemes } from '../protocol/scheme.ts'
 import { defineVendor, type Vendor } from '../protocol/vendor.ts'
+import { bodyHmac } from './body-hmac.ts'
 
 /**
  * Persona. Read from its public documents and tried on deliveries made from them, not on real ones.
@@ -19,20 +19,21 @@ export function persona(options: { readonly tolerance?: number | 'none' } = {}):
       { url: 'https://docs.withpersona.com/v2022-09-01/docs/webhooks', read: '2026-11-22' },
     ],
     triedOn: 'documents',
-    scheme: schemes.define({
-      name: 'persona',
-      header: 'Persona-Signature',
-      algorithm: 'sha256',
-      key: 'utf8',
-      encoding: 'hex',
+    scheme: bodyHmac('persona', 'Persona-Signature', {
       grammar: { pairs: { signature: 'v1', timestamp: 't' } },
       signed: '{timestamp}.{body}',
       tolerance: options.tolerance ?? 300,
     }),
     reading: {
       name: ['data.attributes.name'],
-      subject: ['data.attributes.payload.data.id'],
+      // A step of an inquiry belongs to it.
+      subject: [
+        'data.attributes.payload.data.relationships.inquiry.data.id',
+        'data.attributes.payload.data.id',
+      ],
       id: ['data.id'],
+      // Each webhook has a setting for it: https://docs.withpersona.com/api-key-inflection.
+      spelling: 'any',
       occurredAt: ['data.attributes.created-at'],
       rules: [
         named('inquiry.created', 'verification.created'),
@@ -55,7 +56,7 @@ export function persona(options: { readonly tolerance?: number | 'none' } = {}):
     },
     delivery: {
       success: '2xx',
-      note: 'Persona-Webhook-Attempts-Left tells how often a delivery will still be tried',
+      note: 'Persona-Webhook-Attempts-Left tells how often a delivery will still be tried, Persona-Webhook-First-Attempted-At when it was first tried',
     },
     fixtures: [
       { name: 'verification.created', body: inquiry('created') },

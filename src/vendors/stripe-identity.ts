@@ -1,11 +1,13 @@
-// Stripe Identity: `t=…,v1=…` over `t.body`, as all of Stripe's events.
+// Stripe Identity: `t=…,v1=…` over `t.body`, as all of Stripe's events. A thin event and the
+// snapshot of the same occurrence are one event.
 import { checkOptionNames } from '../foundation/check.ts'
+import type { EventName } from '../protocol/names.ts'
 import { schemes } from '../protocol/scheme.ts'
 import { defineVendor, type Vendor } from '../protocol/vendor.ts'
 
 /**
- * Stripe Identity. Read from its public documents and tried on deliveries made from them, not on
- * real ones. `tolerance` is in seconds, 300 by default.
+ * Stripe Identity. Read from its public documents and tried on signatures that it has published, not
+ * on real deliveries. `tolerance` is in seconds, 300 by default. A thin event names no client.
  */
 export function stripeIdentity(options: { readonly tolerance?: number | 'none' } = {}): Vendor {
   checkOptionNames('vendors.stripeIdentity', options, ['tolerance'])
@@ -18,22 +20,27 @@ export function stripeIdentity(options: { readonly tolerance?: number | 'none' }
         read: '2026-11-22',
       },
       { url: 'https://docs.stripe.com/webhooks', read: '2026-11-22' },
+      {
+        url: 'https://docs.stripe.com/webhooks/migrate-snapshot-to-thin-events',
+        read: '2026-11-28',
+      },
     ],
-    triedOn: 'documents',
+    triedOn: 'vectors',
     scheme: schemes.timestamped({
       header: 'Stripe-Signature',
       tolerance: options.tolerance ?? 300,
     }),
     reading: {
       name: ['type'],
-      subject: ['data.object.id'],
+      subject: ['data.object.id', 'related_object.id'],
       id: ['id'],
+      twin: ['snapshot_event'],
       occurredAt: ['created'],
       rules: [
-        { when: { type: session('created') }, is: 'verification.created' },
-        { when: { type: session('processing') }, is: 'verification.submitted' },
-        { when: { type: session('verified') }, is: 'verification.approved' },
-        { when: { type: session('canceled') }, is: 'verification.canceled' },
+        named('created', 'verification.created'),
+        named('processing', 'verification.submitted'),
+        named('verified', 'verification.approved'),
+        named('canceled', 'verification.canceled'),
       ],
       fields: {
         clientId: 'data.object.client_reference_id',
@@ -50,12 +57,32 @@ export function stripeIdentity(options: { readonly tolerance?: number | 'none' }
       { name: 'verification.submitted', body: event('processing', 'processing') },
       { name: 'verification.approved', body: event('verified', 'verified') },
       { name: 'verification.canceled', body: event('canceled', 'canceled') },
+      { name: 'verification.approved', body: thin('verified') },
       { body: event('requires_input', 'requires_input') },
     ],
   })
 }
 
 const session = (state: string) => `identity.verification_session.${state}`
+
+const named = (state: string, is: EventName) => ({
+  when: { type: [session(state), `v1.${session(state)}`] },
+  is,
+})
+
+function thin(state: string) {
+  const id = 'vs_1NuN4zLkdIwHu7ixleE6HvkI'
+  const url = `/v1/identity/verification_sessions/${id}`
+  return {
+    id: 'evt_test_65R9Ijk8dKEYZcXeRWn16R9A7j1FSQ3w3TGDPLLGSM4CW0',
+    object: 'v2.core.event',
+    type: `v1.${session(state)}`,
+    created: '2026-01-28T11:33:20.000Z',
+    livemode: false,
+    related_object: { id, type: 'identity.verification_session', url },
+    snapshot_event: 'evt_1NG8Du2eZvKYlo2CUI79vXWy',
+  }
+}
 
 function event(name: string, status: string) {
   return {

@@ -1,8 +1,8 @@
 // Sumsub: a hex HMAC of the body; the dashboard chooses the algorithm. A GREEN may be followed by
 // a RED, so any decision may be replaced.
 import { checkChoice, checkOptionNames } from '../foundation/check.ts'
-import { schemes } from '../protocol/scheme.ts'
 import { defineVendor, type Vendor, type VendorFixture } from '../protocol/vendor.ts'
+import { bodyHmac } from './body-hmac.ts'
 
 /**
  * Sumsub. Read from its public documents and tried on deliveries made from them, not on real ones.
@@ -23,16 +23,8 @@ export function sumsub(options: { readonly algorithm?: 'sha256' | 'sha512' } = {
       },
     ],
     triedOn: 'documents',
-    scheme: schemes.define({
-      name: 'sumsub',
-      header: 'X-Payload-Digest',
-      // Pinned: what X-Payload-Digest-Alg says is not read, for it is not signed.
-      algorithm: options.algorithm ?? 'sha256',
-      key: 'utf8',
-      encoding: 'hex',
-      grammar: 'plain',
-      signed: '{body}',
-    }),
+    // Pinned: the header X-Payload-Digest-Alg is not signed, so it is not read.
+    scheme: bodyHmac('sumsub', 'X-Payload-Digest', { algorithm: options.algorithm ?? 'sha256' }),
     reading: {
       name: ['type'],
       subject: ['applicantId'],
@@ -56,7 +48,7 @@ export function sumsub(options: { readonly algorithm?: 'sha256' | 'sha512' } = {
       timeout: 5000,
       retries: [300_000, 3_600_000, 18_000_000, 64_800_000],
       success: '2xx',
-      note: 'events of applicant actions are repeated after 30 s, 30 s, 1 min and 5 min; an address that keeps failing is disabled',
+      note: 'events of applicant actions are repeated after 30 s, 30 s, 1 min and 5 min; an address that keeps failing is disabled; X-Payload-Digest-Alg names the algorithm',
     },
     fixtures: fixtures(),
   })

@@ -1,7 +1,7 @@
 // Trulioo: a hex HMAC-SHA256 of the body, and a handshake that wants its challenge back.
 import { checkOptionNames } from '../foundation/check.ts'
-import { schemes } from '../protocol/scheme.ts'
 import { defineVendor, type Vendor } from '../protocol/vendor.ts'
+import { bodyHmac } from './body-hmac.ts'
 
 /**
  * Trulioo's Workflow Studio. Read from its public documents and tried on deliveries made from
@@ -25,15 +25,7 @@ export function trulioo(options: { readonly finalService?: string } = {}): Vendo
       { url: 'https://developer.trulioo.com/reference/event-dispatcher', read: '2026-11-22' },
     ],
     triedOn: 'documents',
-    scheme: schemes.define({
-      name: 'trulioo',
-      header: 'x-trulioo-signature',
-      algorithm: 'sha256',
-      key: 'utf8',
-      encoding: 'hex',
-      grammar: 'plain',
-      signed: '{body}',
-    }),
+    scheme: bodyHmac('trulioo', 'x-trulioo-signature'),
     reading: {
       name: ['event.type', 'type'],
       subject: ['userId'],

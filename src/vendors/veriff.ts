@@ -1,48 +1,44 @@
-// Veriff: a hex HMAC-SHA256 of the body, decisions and events to two addresses or one. A decision
-// that was sent may be replaced by a later one.
-import { schemes } from '../protocol/scheme.ts'
-import { defineVendor, type Vendor } from '../protocol/vendor.ts'
+// Veriff: a hex HMAC-SHA256 of the body. Decisions, events, Full Auto results and screenings go to
+// one address or several. A decision that was sent may be replaced by a later one.
+import { defineVendor, type Vendor, type VendorRule } from '../protocol/vendor.ts'
+import { bodyHmac } from './body-hmac.ts'
 
 /**
- * Veriff. Read from its public documents and tried on deliveries made from them, not on real ones.
- * Its older X-SIGNATURE is a plain hash and is not accepted.
+ * Veriff. Read from its public documents and tried on signatures that it has published, not on real
+ * deliveries. Its older X-SIGNATURE is a plain hash and is not accepted. Full Auto is read as its
+ * page names the fields; an address check keeps its own name, because no page shows its body.
  */
 export function veriff(): Vendor {
   return defineVendor({
     name: 'veriff',
     title: 'Veriff',
     documents: [
-      { url: 'https://devdocs.veriff.com/docs/decision-webhook', read: '2026-11-22' },
-      { url: 'https://devdocs.veriff.com/docs/event-webhook', read: '2026-11-22' },
+      { url: 'https://devdocs.veriff.com/docs/decision-webhook', read: '2026-11-28' },
+      { url: 'https://devdocs.veriff.com/docs/event-webhook', read: '2026-11-28' },
+      { url: 'https://devdocs.veriff.com/docs/full-auto-webhook', read: '2026-11-28' },
+      { url: 'https://devdocs.veriff.com/docs/watchlist-screening-webhook', read: '2026-11-28' },
       { url: 'https://devdocs.veriff.com/docs/webhooks-guide', read: '2026-11-22' },
     ],
-    triedOn: 'documents',
-    scheme: schemes.define({
-      name: 'veriff',
-      header: 'X-HMAC-SIGNATURE',
-      algorithm: 'sha256',
-      key: 'utf8',
-      encoding: 'hex',
-      grammar: 'plain',
-      signed: '{body}',
-    }),
+    triedOn: 'vectors',
+    scheme: bodyHmac('veriff', ['X-HMAC-SIGNATURE', 'VRF-HMAC-SIGNATURE']),
     reading: {
-      name: ['verification.status', 'action'],
-      subject: ['verification.id', 'id'],
+      name: [
+        ...['verification.status', 'action', 'data.verification.decision'],
+        ...['checkType', 'data.checkType', 'eventType'],
+      ],
+      subject: ['verification.id', 'sessionId', 'data.sessionId', 'data.verification.id', 'id'],
       // Of its step events, which state no time: a resubmission is another attempt.
       id: ['attemptId', 'action'],
-      occurredAt: ['verification.decisionTime'],
+      occurredAt: ['verification.decisionTime', 'time', 'acceptanceTime', 'createdAt'],
       dedupe: 'body',
       rules: [
         { when: { action: 'started' }, is: 'verification.created' },
         { when: { action: 'submitted' }, is: 'verification.submitted' },
-        { when: { 'verification.status': 'approved' }, is: 'verification.approved' },
-        { when: { 'verification.status': 'declined' }, is: 'verification.rejected' },
-        { when: { 'verification.status': ['expired', 'abandoned'] }, is: 'verification.expired' },
+        ...['verification.status', 'data.verification.decision'].flatMap(decisionsAt),
       ],
       fields: {
         subjectName: ['verification.person.firstName', 'verification.person.lastName'],
-        clientId: 'verification.vendorData',
+        clientId: ['verification.vendorData', 'vendorData', 'data.vendorData'],
         submittedAt: 'verification.acceptanceTime',
       },
     },
@@ -60,10 +56,19 @@ export function veriff(): Vendor {
       { name: 'verification.approved', body: decision(9001, 'approved') },
       { name: 'verification.rejected', body: decision(9102, 'declined') },
       { name: 'verification.expired', body: decision(9104, 'expired') },
+      { name: 'verification.approved', body: fullAuto('approved') },
       { body: decision(9103, 'resubmission_requested') },
+      { body: screening },
     ],
   })
 }
+
+/** The rules of a decision, which Full Auto writes to another place. */
+const decisionsAt = (path: string): readonly VendorRule[] => [
+  { when: { [path]: 'approved' }, is: 'verification.approved' },
+  { when: { [path]: 'declined' }, is: 'verification.rejected' },
+  { when: { [path]: ['expired', 'abandoned'] }, is: 'verification.expired' },
+]
 
 const session = '12df6045-3846-3e45-946a-14fa6136d78b'
 const attemptId = '00bca969-b53a-4fad-b065-874d41a7b2b8'
@@ -89,4 +94,25 @@ function decision(code: number, status: string) {
     },
     technicalData: { ip: '192.0.2.1' },
   }
+}
+
+function fullAuto(decided: string) {
+  return {
+    status: 'success',
+    eventType: 'fullauto',
+    sessionId: session,
+    attemptId,
+    vendorData: '12345678',
+    acceptanceTime: '2026-02-10T10:46:03.000Z',
+    data: { verification: { decision: decided, decisionScore: 0.98 } },
+  }
+}
+
+const screening = {
+  checkType: 'updated_result',
+  sessionId: session,
+  attemptId,
+  vendorData: '12345678',
+  matchStatus: 'possible_match',
+  totalHits: 1,
 }

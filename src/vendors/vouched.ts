@@ -1,6 +1,6 @@
 // Vouched: a base64 HMAC-SHA1 of the body; a reviewer may overrule the machine afterwards.
-import { schemes } from '../protocol/scheme.ts'
 import { defineVendor, type Vendor } from '../protocol/vendor.ts'
+import { bodyHmac } from './body-hmac.ts'
 
 /**
  * Vouched. Read from its public documents and tried on deliveries made from them, not on real ones.
@@ -12,15 +12,7 @@ export function vouched(): Vendor {
     title: 'Vouched',
     documents: [{ url: 'https://docs.vouched.id/docs/webhooks', read: '2026-11-22' }],
     triedOn: 'documents',
-    scheme: schemes.define({
-      name: 'vouched',
-      header: 'X-Signature',
-      algorithm: 'sha1',
-      key: 'utf8',
-      encoding: 'base64',
-      grammar: 'plain',
-      signed: '{body}',
-    }),
+    scheme: bodyHmac('vouched', 'X-Signature', { algorithm: 'sha1', encoding: 'base64' }),
     reading: {
       name: ['status'],
       subject: ['id'],

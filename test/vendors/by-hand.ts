@@ -295,6 +295,13 @@ const pemOf = (key: { export(options: object): string | Buffer }) =>
 export const vendorsByHand: Readonly<Record<string, ByHand>> = {
   didit: plain('x-signature', hex),
   idenfy: plain('idenfy-signature', hex),
+  ondato: {
+    secret: text,
+    headers: ({ body, at }) => {
+      const time = seconds(at)
+      return { 'ondato-signature': `t=${time},s=${hex(`${time}.`, body)}` }
+    },
+  },
   onfido: plain('x-sha2-signature', hex),
   // Two groups, as while a secret rotates; ours is the second.
   persona: {

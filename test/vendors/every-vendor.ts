@@ -2,6 +2,6 @@
 import { type AddressOptions, type Vendor, vendors } from 'idv-webhooks/vendors'
 
 export function everyVendor(addresses: AddressOptions): readonly Vendor[] {
-  const { jumio, ondato, ...signing } = vendors
-  return [...Object.values(signing).map((make) => make()), jumio(addresses), ondato(addresses)]
+  const { jumio, ...signing } = vendors
+  return [...Object.values(signing).map((make) => make()), jumio(addresses)]
 }

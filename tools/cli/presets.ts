@@ -31,7 +31,7 @@ export interface Preset {
 }
 
 // Vendors without a signature are known by the addresses of their sender, which no capture proves.
-const { jumio: _, ondato: __, ...signing } = vendors
+const { jumio: _, ...signing } = vendors
 
 function presets(): readonly Preset[] {
   const all: Preset[] = [vendorPreset('sumsub', "{ algorithm: 'sha512' }", sha512)]
@@ -86,7 +86,7 @@ export function toDefinition({ scheme }: Preset): SchemeDefinition {
 /** Explains why the name of a preset gives no scheme; undefined for an unknown name. */
 export function presetFault(text: string): string | undefined {
   const name = text.replace(/\(\)$/, '')
-  if (name === 'vendors.jumio' || name === 'vendors.ondato') {
+  if (name === 'vendors.jumio') {
     return `${name} signs nothing, so its deliveries can be neither made nor verified here: test its receiver with your own tests (docs/testing.md)`
   }
   const names = presets().map((preset) => preset.name.replace(/\(.*/, ''))
