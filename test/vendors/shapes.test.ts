@@ -195,7 +195,7 @@ describe('Ondato', () => {
   })
 
   test.each([vendors.ondato({ proxies: 0 }), vendors.jumio({ allow: [address], proxies: 0 })])(
-    'a secret beside addresses is rejected at creation',
+    'a secret beside addresses is rejected at creation: $name',
     (vendor) => {
       const create = () => createReceiver({ vendor, secret: 's3cret', authenticity: 'ip' })
       expect(create).toThrow(expect.objectContaining({ code: 'SECRET_INVALID' }))
@@ -216,6 +216,7 @@ describe('Ondato', () => {
 describe('what is a step of something else is of its entity', () => {
   test.each([
     [
+      'Persona',
       vendors.persona(),
       {
         data: {
@@ -231,6 +232,7 @@ describe('what is a step of something else is of its entity', () => {
       'inq_1',
     ],
     [
+      'Onfido',
       vendors.onfido(),
       {
         payload: {
@@ -240,7 +242,7 @@ describe('what is a step of something else is of its entity', () => {
       },
       'run_1',
     ],
-  ])('%j', (vendor, body, id) => {
+  ])('%s', (_, vendor, body, id) => {
     expect(read(vendor, body)?.entity).toEqual({ type: 'verification', id })
   })
 })
