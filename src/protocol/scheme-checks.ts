@@ -26,6 +26,7 @@ const fields: readonly (keyof SchemeDefinition)[] = [
   'grammar',
   'signed',
   'timestamp',
+  'url',
   'id',
   'tolerance',
 ]
@@ -180,6 +181,24 @@ export function checkTimes(
     // A digit more or less moves the time by years, far outside any tolerance.
     if (left === 'timestamp' && right === 'header' && tolerance !== 'none') continue
     throw split(part, next)
+  }
+}
+
+/** @throws WebhookError `SCHEME_INVALID` for a form of the address that could not be read */
+export function checkUrlForm(
+  form: SchemeDefinition['url'],
+  template: readonly TemplatePart[],
+): void {
+  if (form === undefined) return
+  checkOptionNames('url', form, ['decoded'], 'SCHEME_INVALID')
+  const { decoded } = form
+  // An escaped % decoded would make an escape of the text behind it.
+  const isEscape = (one: unknown) => /^%(?!25)[2-7][0-9A-F]$/.test(String(one))
+  if (!Array.isArray(decoded) || decoded.length === 0 || !decoded.every(isEscape)) {
+    throw refuse(`url.decoded must be a list of escapes such as '%3A', got ${shown(decoded)}`)
+  }
+  if (!template.some((part) => 'value' in part && part.value === 'url')) {
+    throw refuse('reads a form of {url}, which it does not sign: leave url out')
   }
 }
 

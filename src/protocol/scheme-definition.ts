@@ -59,6 +59,11 @@ export interface SchemeDefinition {
   readonly signed: string
   /** The header of the timestamp, where it is not a pair of the signature's own; its format. */
   readonly timestamp?: { readonly header?: string; readonly format?: TimestampFormat }
+  /**
+   * The escapes that the sender decodes in the address before it signs it, such as `'%3A'`; all
+   * others stay as they are.
+   */
+  readonly url?: { readonly decoded: readonly string[] }
   /** The header of the delivery's id. */
   readonly id?: { readonly header: string }
   /** Seconds that a signed time may differ from ours, to either side; default 300. */

@@ -12,6 +12,7 @@ import {
   checkFields,
   checkSources,
   checkTimes,
+  checkUrlForm,
   defaultTolerance,
   headerName,
   parseTemplate,
@@ -45,18 +46,19 @@ function define(definition: SchemeDefinition): Scheme {
   const grammar = checkedGrammar(definition)
   const id = definition.id && { header: headerName('id.header', definition.id.header) }
   checkSources(definition, template)
+  checkUrlForm(definition.url, template)
   const timed = template.some((part) => 'value' in part && part.value === 'timestamp')
   const isJwt = typeof grammar === 'object' && 'jwt' in grammar
   const tolerance = timed || isJwt ? checkedTolerance(definition.tolerance) : 'none'
   checkTimes(template, timestamp?.format ?? 'seconds', tolerance)
   const signed = template.flatMap((part) => ('header' in part ? [part.header] : []))
   checkDistinct([headers, timestamp?.header ?? [], id?.header ?? [], signed].flat())
-  const { name, algorithm, key, encoding } = definition
+  const { name, algorithm, key, encoding, url } = definition
   const scheme: Scheme = Object.freeze(
     defined({
       ...{ name, header: headers[0] as string, algorithm, key, encoding, grammar },
       headers: headers.length > 1 ? headers : undefined,
-      ...{ signed: definition.signed, timestamp, id, tolerance, template },
+      ...{ signed: definition.signed, timestamp, url, id, tolerance, template },
       authenticity: 'signature' as const,
     }),
   )

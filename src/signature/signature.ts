@@ -33,8 +33,16 @@ function signedParts(scheme: Scheme, values: SignedValues): readonly Uint8Array[
     if ('text' in part) return utf8.encode(part.text)
     if ('header' in part) return utf8.encode(values.header?.(part.header.toLowerCase()) ?? '')
     if (part.value === 'body') return values.body
+    if (part.value === 'url') return utf8.encode(signedUrl(scheme, values.url ?? ''))
     return utf8.encode(values[part.value] ?? (part.value === 'method' ? 'POST' : ''))
   })
+}
+
+/** The address in the form in which the sender signs it. */
+function signedUrl({ url: form }: Scheme, url: string): string {
+  const plain = (text: string, code: string) =>
+    text.replaceAll(new RegExp(code, 'gi'), decodeURIComponent(code))
+  return form ? form.decoded.reduce(plain, url) : url
 }
 
 /** Whether one of a claim's signatures is the key's over the values. */

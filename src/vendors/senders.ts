@@ -159,6 +159,7 @@ const senderTable = {
     'https://developers.hubspot.com/docs/api/webhooks/validating-requests',
     {
       signed: '{method}{url}{body}{timestamp}',
+      url: { decoded: '%3A %2F %3F %40 %21 %24 %27 %28 %29 %2A %2C %3B'.split(' ') },
       timestamp: { header: 'X-HubSpot-Request-Timestamp', format: 'milliseconds' },
     },
   ),
