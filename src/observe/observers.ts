@@ -78,7 +78,7 @@ const hints: Readonly<Partial<Record<OutcomeCode, string>>> = {
   SIGNATURE_MISSING:
     'the signature header of the scheme did not arrive: a proxy drops it, or the sender signs in another way (idv-webhooks capture --raw, then discover, finds the scheme)',
   SIGNATURE_MALFORMED:
-    'the signature header has another form than the scheme: the sender signs in another way (idv-webhooks capture --raw, then discover, finds the scheme)',
+    'the signature header has another form than the scheme: the sender signs in another way, or with another algorithm, which Sumsub names in X-Payload-Digest-Alg (idv-webhooks capture --raw, then discover, finds the scheme)',
   HEADER_AMBIGUOUS:
     'a header that the scheme reads (signature, time or id) arrived more than once: a proxy or a middleware adds it again, unless the delivery is forged',
 }

@@ -184,22 +184,17 @@ export function checkTimes(
   }
 }
 
+/** A decoded %25 would make an escape of the text behind it. */
+const escapes = /^%(?!25)[2-7][0-9A-F]( %(?!25)[2-7][0-9A-F])*$/
+
 /** @throws WebhookError `SCHEME_INVALID` for a form of the address that could not be read */
-export function checkUrlForm(
-  form: SchemeDefinition['url'],
-  template: readonly TemplatePart[],
-): void {
+export function checkUrlForm({ url: form, signed }: SchemeDefinition): void {
   if (form === undefined) return
   checkOptionNames('url', form, ['decoded'], 'SCHEME_INVALID')
-  const { decoded } = form
-  // An escaped % decoded would make an escape of the text behind it.
-  const isEscape = (one: unknown) => /^%(?!25)[2-7][0-9A-F]$/.test(String(one))
-  if (!Array.isArray(decoded) || decoded.length === 0 || !decoded.every(isEscape)) {
-    throw refuse(`url.decoded must be a list of escapes such as '%3A', got ${shown(decoded)}`)
+  if (!Array.isArray(form.decoded) || !escapes.test(form.decoded.join(' '))) {
+    throw refuse(`url.decoded must be a list of escapes such as '%3A', got ${shown(form.decoded)}`)
   }
-  if (!template.some((part) => 'value' in part && part.value === 'url')) {
-    throw refuse('reads a form of {url}, which it does not sign: leave url out')
-  }
+  if (!signed.includes('{url}')) throw refuse('has a form of {url}, but does not sign {url}')
 }
 
 /** Every value that is read must be signed, and every signed value must have a source. */

@@ -46,7 +46,7 @@ function define(definition: SchemeDefinition): Scheme {
   const grammar = checkedGrammar(definition)
   const id = definition.id && { header: headerName('id.header', definition.id.header) }
   checkSources(definition, template)
-  checkUrlForm(definition.url, template)
+  checkUrlForm(definition)
   const timed = template.some((part) => 'value' in part && part.value === 'timestamp')
   const isJwt = typeof grammar === 'object' && 'jwt' in grammar
   const tolerance = timed || isJwt ? checkedTolerance(definition.tolerance) : 'none'

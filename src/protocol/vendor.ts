@@ -38,7 +38,7 @@ export interface VendorReading {
   /** Paths whose values, joined by a colon, identify an event, if the document names them. */
   readonly id?: readonly string[]
   /** Where an event names another event of the same occurrence: both then have that event's id. */
-  readonly twin?: readonly string[]
+  readonly sameAs?: readonly string[]
   /**
    * `'any'` if customers choose how keys are spelled: `created-at`, `createdAt`, `created_at` and
    * `CreatedAt` are then one key. A key that is spelled as in the path comes first.
@@ -142,11 +142,8 @@ export function defineVendor(vendor: Vendor): Vendor {
   return Object.freeze({ ...vendor })
 }
 
-const readingFields: readonly (keyof VendorReading)[] = [
-  ...(['name', 'subject', 'id', 'twin', 'spelling', 'occurredAt', 'dedupe'] as const),
-  ...(['volatile', 'rules', 'fields'] as const),
-]
-const pathLists = ['name', 'subject', 'id', 'twin', 'occurredAt', 'volatile'] as const
+const pathLists = ['name', 'subject', 'id', 'sameAs', 'occurredAt', 'volatile'] as const
+const readingFields = [...pathLists, 'spelling', 'dedupe', 'rules', 'fields']
 
 /** A field that is misspelt, or a path where a list of them belongs, would read nothing. */
 function checkReading(reading: VendorReading): void {
@@ -238,7 +235,7 @@ export function readAuthentic({ name, reading }: Vendor, body: unknown): VendorE
     name: is,
     receivedName,
     ...defined({
-      id: textAt(at, reading.twin ?? []) ?? own,
+      id: textAt(at, reading.sameAs ?? []) ?? own,
       occurredAt: timeAt(at, reading.occurredAt ?? []),
       entity: entityOf(is, data),
     }),
@@ -311,11 +308,7 @@ function holds(when: VendorRule['when'], at: LookUp): boolean {
 
 /** The first text that is there, if it is no longer than an id may be. */
 function textAt(at: LookUp, paths: readonly string[]): string | undefined {
-  for (const path of paths) {
-    const text = idOf(at(path))
-    if (text !== undefined) return text
-  }
-  return undefined
+  return firstOf(paths, (path) => idOf(at(path)))
 }
 
 /** As some senders write times, with a space. */
@@ -323,10 +316,16 @@ const spaced = /^(\d{4}-\d{2}-\d{2}) (?=\d{2}:\d{2})/
 
 /** The first time that is there. */
 function timeAt(at: LookUp, paths: readonly string[]): Date | undefined {
-  for (const path of paths) {
+  return firstOf(paths, (path) => {
     const value = at(path)
-    const date = toDate(typeof value === 'string' ? value.replace(spaced, '$1T') : value)
-    if (date) return date
+    return toDate(typeof value === 'string' ? value.replace(spaced, '$1T') : value)
+  })
+}
+
+function firstOf<Value>(paths: readonly string[], read: (path: string) => Value | undefined) {
+  for (const path of paths) {
+    const value = read(path)
+    if (value !== undefined) return value
   }
   return undefined
 }

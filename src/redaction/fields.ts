@@ -92,7 +92,7 @@ export function checkAt({ kind, key, path }: Place): Check | undefined {
 export type PresetPlaces = ReadonlyMap<string, Check | undefined>
 
 export function presetPlaces({ reading }: Pick<Vendor, 'reading'>): PresetPlaces {
-  const { name, subject, rules, id = [], twin = [], occurredAt = [], fields = {} } = reading
+  const { name, subject, rules, id = [], sameAs = [], occurredAt = [], fields = {} } = reading
   const places = new Map<string, Check | undefined>()
   const note = (paths: readonly string[], check?: Check) => {
     for (const path of paths) {
@@ -102,7 +102,7 @@ export function presetPlaces({ reading }: Pick<Vendor, 'reading'>): PresetPlaces
   }
   note([...name, ...Object.values(fields).flat()])
   note(occurredAt, isTime)
-  note([...subject, ...id, ...twin], isId)
+  note([...subject, ...id, ...sameAs], isId)
   const said = rules.flatMap(({ when }) => Object.entries(when))
   for (const [path] of said) {
     const values = said.flatMap(([other, value]) => (other === path ? value : []))

@@ -1,3 +1,4 @@
+// The scheme that most vendors have, and variations of it.
 import { schemes } from '../protocol/scheme.ts'
 import type { Scheme, SchemeDefinition } from '../protocol/scheme-definition.ts'
 

@@ -3,7 +3,7 @@
 import { checkOptionNames, invalid } from '../foundation/check.ts'
 import type { EventName } from '../protocol/names.ts'
 import { schemes } from '../protocol/scheme.ts'
-import { defineVendor, type Vendor } from '../protocol/vendor.ts'
+import { defineVendor, type Vendor, type VendorFixture } from '../protocol/vendor.ts'
 import { bodyHmac } from './body-hmac.ts'
 
 const published = [
@@ -82,16 +82,18 @@ export function ondato(options: OndatoOptions = {}): Vendor {
       note: 'events may arrive out of order and more than once',
     },
     addresses: published,
-    fixtures: [
-      { name: 'verification.created', body: event('Created') },
-      { name: 'verification.submitted', body: event('Processed') },
-      { name: 'verification.approved', body: event('Approved') },
-      { name: 'verification.rejected', body: event('Rejected') },
-      { name: 'verification.expired', body: session('Expired') },
-      { body: event('Updated') },
-    ],
+    fixtures: fixtures(),
   })
 }
+
+const fixtures = (): readonly VendorFixture[] => [
+  { name: 'verification.created', body: event('Created') },
+  { name: 'verification.submitted', body: event('Processed') },
+  { name: 'verification.approved', body: event('Approved') },
+  { name: 'verification.rejected', body: event('Rejected') },
+  { name: 'verification.expired', body: session('Expired') },
+  { body: event('Updated') },
+]
 
 const named = (what: string, is: EventName) => ({ when: { type: `KycIdentification.${what}` }, is })
 

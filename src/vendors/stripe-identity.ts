@@ -34,7 +34,7 @@ export function stripeIdentity(options: { readonly tolerance?: number | 'none' }
       name: ['type'],
       subject: ['data.object.id', 'related_object.id'],
       id: ['id'],
-      twin: ['snapshot_event'],
+      sameAs: ['snapshot_event'],
       occurredAt: ['created'],
       rules: [
         named('created', 'verification.created'),

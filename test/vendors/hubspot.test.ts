@@ -58,5 +58,5 @@ test.each([
 test('a form of an address that is not signed is refused', () => {
   const { template: _, authenticity: __, ...definition } = senders.slack()
   const given = { ...definition, url: { decoded: ['%3A'] } }
-  expect(() => schemes.define(given)).toThrow('reads a form of {url}, which it does not sign')
+  expect(() => schemes.define(given)).toThrow('has a form of {url}, but does not sign {url}')
 })
