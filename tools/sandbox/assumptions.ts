@@ -10,7 +10,7 @@ export interface Assumption {
   readonly decision: string
 }
 
-const { delivery, rate, maxBodyBytes, maxLevels } = profile
+const { delivery, rate, maxBodyBytes } = profile
 const retryDelays = delivery.retryDelaysSeconds.join(', ')
 
 /** By section and topic. */
@@ -49,7 +49,7 @@ const decisions: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   },
   '4': {
     'request bodies': `a body that is not JSON, has another content type, or is not an object gives 400; one above ${maxBodyBytes} bytes gives 413; unknown fields are ignored, and so are keys that reach a prototype (__proto__)`,
-    nesting: `metadata and config may nest up to ${maxLevels} levels deep, counted from the body; deeper gives 400`,
+    nesting: 'a body of more than 512 levels gives 400',
     'repeated keys': 'the last of two equal keys in a JSON object counts',
     'byte order mark': 'one before a JSON body is ignored',
     'e-mail addresses':

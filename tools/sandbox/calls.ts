@@ -7,27 +7,28 @@ import type { Subscriptions } from './deliveries/subscriptions.ts'
 import type { FaultRules } from './faults.ts'
 import { HttpError } from './http-error.ts'
 
+const names = {
+  clock: ['now', 'freeze', 'unfreeze', 'set', 'advance'],
+  faults: ['list', 'set', 'clear'],
+  subscriptions: ['list', 'get', 'create', 'update', 'remove', 'rotateSecret'],
+  deliveries: ['list', 'get', 'resend', 'resendAll'],
+} as const
+type Named<Part extends keyof typeof names> = (typeof names)[Part][number]
+
 /** The clock as users move it, between 1970 and 9000. */
-export type SandboxClock = Pick<
-  VirtualClock,
-  'now' | 'frozen' | 'freeze' | 'unfreeze' | 'set' | 'advance'
->
+export type SandboxClock = Pick<VirtualClock, Named<'clock'> | 'frozen'>
 /** The faults as users set them. */
-export type SandboxFaults = Pick<FaultRules, 'list' | 'set' | 'clear'>
+export type SandboxFaults = Pick<FaultRules, Named<'faults'>>
 /** The subscriptions as users manage them. Invalid input throws `OPTION_INVALID`. */
-export type SandboxSubscriptions = Pick<
-  Subscriptions,
-  'list' | 'get' | 'create' | 'update' | 'remove' | 'rotateSecret'
->
+export type SandboxSubscriptions = Pick<Subscriptions, Named<'subscriptions'>>
 /** The deliveries as users list them and send them again. An invalid filter throws `OPTION_INVALID`. */
-export interface SandboxDeliveries
-  extends Pick<Deliveries, 'list' | 'get' | 'resend' | 'resendAll'> {
+export interface SandboxDeliveries extends Pick<Deliveries, Named<'deliveries'>> {
   readonly subscriptions: SandboxSubscriptions
 }
 
 export function clockCalls(clock: VirtualClock): SandboxClock {
   return {
-    ...callsOf('clock', clock, ['now', 'freeze', 'unfreeze', 'set', 'advance']),
+    ...callsOf('clock', clock, names.clock),
     get frozen() {
       return clock.frozen
     },
@@ -35,20 +36,13 @@ export function clockCalls(clock: VirtualClock): SandboxClock {
 }
 
 export const faultCalls = (faults: FaultRules): SandboxFaults =>
-  callsOf('faults', faults, ['list', 'set', 'clear'])
+  callsOf('faults', faults, names.faults)
 
 export function deliveryCalls(deliveries: Deliveries): SandboxDeliveries {
   const { subscriptions } = deliveries
   return {
-    ...callsOf('deliveries', deliveries, ['list', 'get', 'resend', 'resendAll']),
-    subscriptions: callsOf('subscriptions', subscriptions, [
-      'list',
-      'get',
-      'create',
-      'update',
-      'remove',
-      'rotateSecret',
-    ]),
+    ...callsOf('deliveries', deliveries, names.deliveries),
+    subscriptions: callsOf('subscriptions', subscriptions, names.subscriptions),
   }
 }
 

@@ -37,33 +37,25 @@ export function createClientRecord(
   return resource
 }
 
-/** Changes the fields that are given; null empties one. A deleted client is refused (409). */
+/** Changes the fields that are given; null empties one. */
 export function updateClient(state: State, row: ClientRow, patch: Partial<Client>): Client {
-  refuseDeleted(row)
   const changes = defined(patch)
-  if (Object.keys(changes).length === 0) return row.resource
-  return change(state, row, { event: 'client.updated', patch: changes })
+  return change(state, row, Object.keys(changes).length > 0 ? changes : undefined)
 }
 
 /** The soft delete: the record stays, with `active` false. */
 export function deleteClient(state: State, row: ClientRow): Client {
-  refuseDeleted(row)
-  return change(state, row, { event: 'client.deleted', patch: { active: false } })
+  return change(state, row, { active: false })
 }
 
-function refuseDeleted({ resource }: ClientRow): void {
-  if (!resource.active)
+/** Changes a client; one that is deleted is refused (409). */
+function change(state: State, row: ClientRow, patch: Partial<Client> | undefined): Client {
+  if (!row.resource.active) {
     throw new HttpError(409, 'The client is deleted', { code: 'CLIENT_DELETED' })
-}
-
-interface ClientChange {
-  readonly event: 'client.updated' | 'client.deleted'
-  readonly patch: Partial<Client>
-}
-
-function change(state: State, row: ClientRow, { event, patch }: ClientChange): Client {
+  }
+  if (!patch) return row.resource
   row.resource = { ...row.resource, ...patch, updatedAt: state.clock.now().toISOString() }
   state.saveClient(row)
-  state.emit(event, row.resource)
+  state.emit(row.resource.active ? 'client.updated' : 'client.deleted', row.resource)
   return row.resource
 }

@@ -88,9 +88,7 @@ function createRoutes(state: State): Hono {
   })
   app.get('/reveals', () => Response.json({ data: activity.list() }))
   app.post('/reveals', async ({ req }) => {
-    const body = (await jsonBody(req.raw, { maxBytes: 4096 })) as
-      | { readonly what?: unknown }
-      | undefined
+    const body = (await jsonBody(req.raw, 4096)) as { readonly what?: unknown } | undefined
     if (typeof body?.what !== 'string') throw new HttpError(400, 'Say what is revealed: { what }')
     return Response.json(await activity.record({ action: 'reveal', what: body.what }))
   })

@@ -11,22 +11,7 @@ import {
   methodNotAllowed,
 } from './http-error.ts'
 import { profile } from './profile.ts'
-
-/** The part of a schema that checking uses. */
-export interface Schema<Output> {
-  safeParse(
-    value: unknown,
-  ):
-    | { readonly success: true; readonly data: Output }
-    | { readonly success: false; readonly error: { readonly issues: readonly SchemaIssue[] } }
-}
-
-interface SchemaIssue {
-  readonly path: readonly PropertyKey[]
-  readonly message: string
-  /** The fields that a strict object does not know. */
-  readonly keys?: readonly string[]
-}
+import type { Schema, SchemaIssue } from './schemas/control.ts'
 
 /** The value as its schema gives it; throws 422 with an entry for each offending field. */
 export function checked<Output>(schema: Schema<Output>, value: unknown, what: string): Output {
@@ -38,28 +23,21 @@ export function checked<Output>(schema: Schema<Output>, value: unknown, what: st
 /** One entry for each offending field, with the first thing that is wrong with it. */
 export function fieldErrors(issues: readonly SchemaIssue[]): FieldError[] {
   const errors = new Map<string, FieldError>()
-  for (const { path, message, keys } of issues) {
-    for (const key of keys ?? [undefined]) {
+  for (const issue of issues) {
+    for (const key of issue.code === 'unrecognized_keys' ? issue.keys : [undefined]) {
       if (errors.size >= maxErrors) return [...errors.values()]
-      const field = [...path, ...(key === undefined ? [] : [key])].map(String).join('.')
-      const error = { field, message: key === undefined ? message : 'is unknown' }
+      const field = [...issue.path, ...(key === undefined ? [] : [key])].map(String).join('.')
+      const error = { field, message: key === undefined ? issue.message : 'is unknown' }
       if (!errors.has(field)) errors.set(field, error)
     }
   }
   return [...errors.values()]
 }
 
-/** How much JSON a request may hold. */
-export interface JsonBounds {
-  readonly maxBytes?: number | undefined
-  /** Levels of nesting. */
-  readonly maxLevels?: number
-}
-
 /** A request's JSON body; undefined when it has none. */
 export async function jsonBody(
   request: Request,
-  { maxBytes = profile.maxBodyBytes, maxLevels = profile.maxLevels }: JsonBounds = {},
+  maxBytes: number = profile.maxBodyBytes,
 ): Promise<unknown> {
   const bytes = await bodyBytes(request, maxBytes)
   if (bytes.length === 0) return undefined
@@ -72,9 +50,9 @@ export async function jsonBody(
     throw new HttpError(400, 'The request body must not be compressed')
   }
   const text = decodeUtf8(bytes)
-  const parsed = text === undefined ? undefined : parseJson(text, maxLevels)
+  const parsed = text === undefined ? undefined : parseJson(text)
   if (text === undefined || !parsed) {
-    throw new HttpError(400, `The request body is not JSON in UTF-8 of at most ${maxLevels} levels`)
+    throw new HttpError(400, 'The request body is not JSON in UTF-8 of at most 512 levels')
   }
   return parsed.value
 }
@@ -84,13 +62,11 @@ export async function formBody(request: Request, maxBytes: number): Promise<URLS
   return new URLSearchParams(new TextDecoder().decode(await bodyBytes(request, maxBytes)))
 }
 
-/** A larger body is read so far before its 413: a client that still sends would lose the answer. */
-const readAnyway = 64 * 1_048_576
-
 async function bodyBytes(request: Request, maxBytes: number): Promise<Uint8Array> {
   const tooLarge = () => new HttpError(413, `The request body is larger than ${maxBytes} bytes`)
   if (Number(request.headers.get('content-length')) > maxBytes) throw tooLarge()
-  const most = Math.max(maxBytes, readAnyway)
+  // Read on before the 413: a client that still sends would lose the answer.
+  const most = Math.max(maxBytes, 64 * 1_048_576)
   const bytes = await readStream(request.body, { most }).catch(() => {
     throw new HttpError(400, 'The request body ended early')
   })

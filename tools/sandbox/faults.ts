@@ -54,12 +54,9 @@ export class FaultRules {
     this.#replace([])
   }
 
-  forPlan(target: DeliveryTarget): PlannedFault | undefined {
-    return this.#strike('plan', (fault) => matches(fault, target), target.die)
-  }
-
-  forAttempt(target: DeliveryTarget): AttemptFault | undefined {
-    return this.#strike('attempt', (fault) => matches(fault, target), target.die)
+  /** The fault that a delivery meets as it is planned, or as it is attempted; counts it. */
+  forDelivery<Stage extends 'plan' | 'attempt'>(stage: Stage, target: DeliveryTarget) {
+    return this.#strike(stage, (fault) => matches(fault, target), target.die)
   }
 
   /** The fault that the next API request meets; counts it. */
@@ -68,7 +65,9 @@ export class FaultRules {
       'api',
       ({ method, path }) =>
         (method === undefined || method === request.method) &&
-        (path === undefined || isUnder(request.path, path)),
+        // A fault of the canonical paths strikes the legacy ones too: they are the same endpoints.
+        (path === undefined ||
+          [request.path, canonicalPath(request.path)].some((one) => one.startsWith(path))),
     )
   }
 
@@ -105,11 +104,6 @@ export class FaultRules {
     }
     return undefined
   }
-}
-
-/** A fault of the canonical paths strikes the legacy ones too: they are the same endpoints. */
-function isUnder(path: string, beginning: string): boolean {
-  return path.startsWith(beginning) || canonicalPath(path).startsWith(beginning)
 }
 
 function matches(

@@ -5,13 +5,8 @@ export type {
   SandboxFaults,
   SandboxSubscriptions,
 } from './calls.ts'
-export type {
-  RotateOptions,
-  Subscription,
-  SubscriptionInput,
-  SubscriptionPatch,
-} from './deliveries/subscriptions.ts'
-export type { SandboxOptions, SubscriptionOption } from './options.ts'
+export type { Subscription } from './deliveries/subscriptions.ts'
+export type { SandboxOptions } from './options.ts'
 export {
   createSandbox,
   type Listening,
@@ -19,6 +14,12 @@ export {
   type Sandbox,
   type VerificationAction,
 } from './sandbox.ts'
+export type {
+  RotateOptions,
+  SubscriptionInput,
+  SubscriptionOption,
+  SubscriptionPatch,
+} from './schemas/control.ts'
 export type {
   Attempt,
   DeliveryFilter,

@@ -13,10 +13,9 @@ import {
   queryParameters,
   validationErrorSchema,
 } from './schemas/api.ts'
-import type { ControlRoute, ControlRoutes } from './schemas/control.ts'
+import { json as anyObject, type ControlRoutes, type Schema } from './schemas/control.ts'
 
 type Endpoint = keyof typeof endpoints
-type ResponseSchema = ControlRoute['response']
 type Paths = Record<string, Record<string, object>>
 
 const summaries: Readonly<Record<Endpoint, string>> = {
@@ -42,14 +41,14 @@ const deprecationHeaders = {
   Link: header('string', 'RFC 8288: the canonical path, as successor-version'),
 }
 
-const json = (schema: ResponseSchema) => ({ 'application/json': { schema: jsonSchema(schema) } })
-const answer = (description: string, schema: ResponseSchema) => ({
+const json = (schema: Schema) => ({ 'application/json': { schema: jsonSchema(schema) } })
+const answer = (description: string, schema: Schema) => ({
   description,
   content: json(schema),
 })
 const resourceId = { name: 'id', in: 'path', required: true, schema: { type: 'string' } }
 
-const parameters = (path: string, query: ResponseSchema | undefined) => [
+const parameters = (path: string, query: Schema | undefined) => [
   ...(path.includes('{id}') ? [resourceId] : []),
   ...queryParameters(query),
 ]
@@ -94,7 +93,7 @@ export function apiDocument(origin: string): object {
 export function controlDocument(routes: ControlRoutes, origin: string): object {
   const paths: Paths = {}
   for (const [place, route] of Object.entries(routes)) {
-    const { summary, query, body, bodyOptional, response, status = 200 } = route
+    const { summary, query, body, bodyOptional, response = anyObject, status = 200 } = route
     const [method = '', path = ''] = place.split(' ')
     const operation = {
       operationId: place.toLowerCase().replaceAll(/\W+(\w?)/g, (_, letter) => letter.toUpperCase()),

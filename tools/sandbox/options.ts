@@ -1,22 +1,14 @@
 // The options of a sandbox, and their checks. A data file keeps the options of its first start.
 
 import type { Fetch } from '../../src/client/attempt.ts'
-import { checkOptionNames, invalid, longestTimer, shown } from '../../src/foundation/check.ts'
+import { checkOptionNames, invalid } from '../../src/foundation/check.ts'
 import { defined } from '../../src/foundation/defined.ts'
 import type { Vendor } from '../../src/protocol/vendor.ts'
-import { isPublicKey } from '../../src/signature/hmac/hmac.ts'
-import { fieldErrors } from './exchange.ts'
-import { isSandboxTime, secret as secretSchema, subscriptionOption } from './schemas/control.ts'
+import { called } from './calls.ts'
+import { checked } from './exchange.ts'
+import { type SubscriptionOption, subscriptionOption } from './schemas/control.ts'
+import { optionsSchema } from './schemas/options.ts'
 import type { StartOptions } from './schemas/snapshot.ts'
-
-/** A subscription that exists from the start. */
-export interface SubscriptionOption {
-  readonly url: string
-  /** Names, families, `*`, or legacy forms; everything by default. */
-  readonly events?: readonly string[]
-  /** `sandbox.secret` by default. */
-  readonly secret?: string
-}
 
 /** The options of `createSandbox`; all have defaults. */
 export interface SandboxOptions {
@@ -49,69 +41,10 @@ export interface SandboxOptions {
   readonly smtpUrl?: string
 }
 
-/** The sandbox has no private key of a vendor. */
-const isSignable = (value: unknown) => {
-  const { scheme, fixtures } = (value ?? {}) as Partial<Vendor>
-  return Array.isArray(fixtures) && scheme !== undefined && !isPublicKey(scheme.algorithm)
-}
-
-const isName = (value: unknown) => typeof value === 'string' && value !== ''
-
-const isWhole = (value: unknown, min: number, max = Number.MAX_SAFE_INTEGER) =>
-  Number.isInteger(value) && Number(value) >= min && Number(value) <= max
-
-type Check = readonly [holds: (value: unknown) => boolean, what: string]
-
-const checks: Readonly<Record<keyof SandboxOptions, Check>> = {
-  seed: [
-    (seed) => typeof seed === 'string' || Number.isFinite(seed),
-    'a string or a finite number',
-  ],
-  now: [isTime, 'a Date, an ISO 8601 string or a function returning a Date, from 1970 to 9000'],
-  data: [isName, 'the name of a file'],
-  secret: [
-    (value) => secretSchema.safeParse(value).success,
-    'a string of 8 to 256 characters without white space',
-  ],
-  subscriptions: [Array.isArray, 'an array'],
-  rateLimit: [(rate) => rate === false || isWhole(rate, 0), 'a whole number, 0 or more, or false'],
-  vendor: [isSignable, 'one of vendors.*() that signs with a shared secret, or signs nothing'],
-  deliveryTimeout: [
-    (ms) => isWhole(ms, 1, longestTimer),
-    'a whole number of milliseconds, 1 or more',
-  ],
-  hosts: [(value) => Array.isArray(value) && value.every(isName), 'an array of host names'],
-  fetch: [(value) => typeof value === 'function', 'a function, e.g. toFetch(receiver)'],
-  smtpUrl: [
-    (value) => value === '' || /^smtps?:\/\/[^/]/i.test(String(URL.parse(String(value)))),
-    'an address such as smtp://127.0.0.1:1025, or an empty string',
-  ],
-}
-
-/** Options whose value must not be repeated in a message. */
-const secretNames = ['secret', 'smtpUrl']
-
 /** @throws WebhookError `OPTION_INVALID` */
 export function checkOptions(options: SandboxOptions): void {
-  checkOptionNames('createSandbox', options, Object.keys(checks))
-  for (const [name, [holds, what]] of Object.entries(checks)) {
-    const value: unknown = options[name as keyof SandboxOptions]
-    if (value === undefined || holds(value)) continue
-    const got = secretNames.includes(name) ? '' : `, got ${shown(value)}`
-    throw invalid(`createSandbox: ${name} must be ${what}${got}`)
-  }
-  for (const [at, one] of (options.subscriptions ?? []).entries()) {
-    const read = subscriptionOption.safeParse(one)
-    const wrong = read.success ? [] : fieldErrors(read.error.issues)
-    const words = wrong.map(({ field, message }) => `subscriptions.${at}.${field}: ${message}`)
-    if (words.length > 0) throw invalid(`createSandbox: ${words.join('; ')}`)
-  }
-}
-
-function isTime(now: unknown): boolean {
-  const time: unknown = typeof now === 'function' ? now() : now
-  if (!(time instanceof Date) && typeof time !== 'string') return false
-  return isSandboxTime(new Date(time).getTime())
+  checkOptionNames('createSandbox', options, Object.keys(optionsSchema.shape))
+  called('createSandbox', () => checked(optionsSchema, options, 'options'))
 }
 
 /** The options that a data file keeps, in the form in which it keeps them. */

@@ -1,6 +1,5 @@
 // The one place that decides what the service's document does not show, as values; assumptions.ts
 // says the same in sentences.
-import { deepestAnswer } from '../../src/foundation/json.ts'
 import { schemes } from '../../src/protocol/scheme.ts'
 
 /** The sandbox's decisions. */
@@ -25,6 +24,4 @@ export const profile = {
   },
   /** Bytes of a request body beyond which the answer is 413 (section 8: not shown). */
   maxBodyBytes: 1_048_576,
-  /** Levels of a request body's nesting: clients still read it inside a list, or a snapshot. */
-  maxLevels: deepestAnswer - 10,
 } as const

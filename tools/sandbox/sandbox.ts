@@ -2,7 +2,6 @@
 
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { Hono } from 'hono'
 import { WebhookError } from '../../src/errors.ts'
 import { defined } from '../../src/foundation/defined.ts'
 import type { AssembledVerification } from '../../src/protocol/resources.ts'
@@ -26,7 +25,7 @@ import { smtpHost, smtpMailer } from './outbox.ts'
 import { apiPath } from './paths.ts'
 import { profile } from './profile.ts'
 import { actionsBody } from './schemas/control.ts'
-import type { SavedState, Snapshot, StartOptions } from './schemas/snapshot.ts'
+import type { SavedState, Snapshot } from './schemas/snapshot.ts'
 import { State } from './state.ts'
 import type { ActionName } from './transitions.ts'
 import { act, assemble, type Step } from './verifications.ts'
@@ -100,13 +99,11 @@ export interface Sandbox {
 export async function createSandbox(given: SandboxOptions = {}): Promise<Sandbox> {
   const options = defined(given)
   checkOptions(options)
-  const { data } = options
-  const saved = data === undefined ? undefined : await readDataFile(data)
+  const saved = options.data === undefined ? undefined : await readDataFile(options.data)
   if (saved) checkSameStart(options, saved.start)
-  const start = saved?.start ?? startOptions(options, options.seed ?? randomSeed())
-  const sandbox = new LocalSandbox(options, { start, saved })
+  const { sandbox, state } = openSandbox(options, saved)
   try {
-    await sandbox.saved()
+    await state.saved()
     return sandbox
   } catch (error) {
     await sandbox.close().catch(() => {})
@@ -114,138 +111,114 @@ export async function createSandbox(given: SandboxOptions = {}): Promise<Sandbox
   }
 }
 
-/** A new one each time; it is shown, so that a run can be repeated. */
-function randomSeed(): string {
-  return encode(crypto.getRandomValues(new Uint8Array(8)), 'hex')
+/** Opens a sandbox with checked options and the content of its data file. */
+export function openSandbox(options: SandboxOptions, saved?: SavedState) {
+  const closing = new AbortController()
+  const listening: Listening[] = []
+  let closed: Promise<void> | undefined
+  const url = () => listening.at(-1)?.url ?? 'http://sandbox.localhost'
+  const state = stateOf(options, { saved, origin: url })
+  const app = createApp({
+    state,
+    rateLimit: options.rateLimit,
+    mailServer: options.smtpUrl ? smtpHost(options.smtpUrl) : undefined,
+    listenHost: () => listening.at(-1)?.host,
+    hosts: options.hosts ?? [],
+    origin: url,
+    closing: closing.signal,
+  })
+  const serve: Sandbox['fetch'] = async (input, init) => {
+    if (closing.signal.aborted) throw new TypeError('the sandbox is closed')
+    return app.fetch(input instanceof Request && !init ? input : new Request(input, init))
+  }
+  const close = async () => {
+    closing.abort()
+    await Promise.all(listening.map((one) => one.close()))
+    await state.close()
+  }
+  const sandbox: Sandbox & { toJSON(): unknown } = {
+    fetch: serve,
+    apiKey: 'key_acme',
+    get url() {
+      return url()
+    },
+    get baseUrl() {
+      return `${url()}${apiPath}`
+    },
+    get seed() {
+      return state.random.seed
+    },
+    get secret() {
+      return state.secret
+    },
+    ...sandboxCalls(state),
+    async listen(options) {
+      const one = await serveOn(serve, options)
+      listening.push(one)
+      return one
+    },
+    close() {
+      closed ??= close()
+      return closed
+    },
+    // Without the secret.
+    toJSON: () => ({ url: url() }),
+  }
+  return { sandbox: sandbox as Sandbox, state }
 }
 
-interface SandboxStart {
-  readonly start: StartOptions
-  readonly saved?: SavedState | undefined
+/** The calls that reach the state. */
+function sandboxCalls(state: State) {
+  return {
+    clock: clockCalls(state.clock),
+    faults: faultCalls(state.faults),
+    deliveries: deliveryCalls(state.deliveries),
+    async act(
+      id: string,
+      actions: VerificationAction | readonly VerificationAction[],
+      { force }: { readonly force?: boolean } = {},
+    ): Promise<AssembledVerification> {
+      const body = { actions: [actions].flat() }
+      const read = called('act', () => checked(actionsBody, body, 'request body'))
+      const row = state.verifications.get(id)
+      if (!row) {
+        throw new WebhookError('VERIFICATION_UNKNOWN', `act: verification ${id} does not exist`)
+      }
+      try {
+        act(state, row, { steps: read.actions.map(toStep), force })
+      } catch (cause) {
+        if (!(cause instanceof HttpError)) throw cause
+        throw new WebhookError('ILLEGAL_TRANSITION', `act: ${cause.message}`, { cause })
+      }
+      await state.saved()
+      return assemble(row)
+    },
+    flush: () => state.flush(),
+    reset: () => state.reset(),
+    snapshot: () => state.snapshot(),
+    restore: (snapshot: Snapshot) => called('restore: the snapshot', () => state.restore(snapshot)),
+  }
 }
 
-export class LocalSandbox implements Sandbox {
-  readonly fetch: Sandbox['fetch']
-  readonly apiKey = 'key_acme'
-  readonly clock: SandboxClock
-  readonly faults: SandboxFaults
-  readonly deliveries: SandboxDeliveries
-  readonly #state: State
-  readonly #app: Hono
-  readonly #closing = new AbortController()
-  readonly #listening: Listening[] = []
-  #closed: Promise<void> | undefined
-
-  constructor(options: SandboxOptions, { start, saved }: SandboxStart) {
-    const { now, data, fetch: send = fetch, smtpUrl, deliveryTimeout, rateLimit, hosts } = options
-    const { vendor } = options
-    this.#state = new State({
-      start,
-      source: typeof now === 'function' ? now : undefined,
-      send,
-      timeoutMs: deliveryTimeout ?? vendor?.delivery.timeout ?? profile.delivery.timeoutMs,
-      vendor,
-      mailer: smtpUrl ? smtpMailer(smtpUrl) : undefined,
-      origin: () => this.url,
-      data,
-      saved,
-      expire: (state, row) => act(state, row, { steps: [{ action: 'expire' }] }),
-    })
-    this.clock = clockCalls(this.#state.clock)
-    this.faults = faultCalls(this.#state.faults)
-    this.deliveries = deliveryCalls(this.#state.deliveries)
-    this.#app = createApp({
-      state: this.#state,
-      rateLimit,
-      mailServer: smtpUrl ? smtpHost(smtpUrl) : undefined,
-      listenHost: () => this.#listening.at(-1)?.host,
-      hosts: hosts ?? [],
-      origin: () => this.url,
-      closing: this.#closing.signal,
-    })
-    // A field, so that it can be handed on without its sandbox.
-    this.fetch = (input, init) => this.#fetch(input, init)
-  }
-
-  get url(): string {
-    return this.#listening.at(-1)?.url ?? 'http://sandbox.localhost'
-  }
-
-  get baseUrl(): string {
-    return `${this.url}${apiPath}`
-  }
-
-  get seed(): string | number {
-    return this.#state.random.seed
-  }
-
-  get secret(): string {
-    return this.#state.secret
-  }
-
-  async listen(options?: ListenOptions): Promise<Listening> {
-    const listening = await serveOn(this.fetch, options)
-    this.#listening.push(listening)
-    return listening
-  }
-
-  async act(
-    id: string,
-    actions: VerificationAction | readonly VerificationAction[],
-    { force }: { readonly force?: boolean } = {},
-  ): Promise<AssembledVerification> {
-    const state = this.#state
-    const body = { actions: [actions].flat() }
-    const read = called('act', () => checked(actionsBody, body, 'request body'))
-    const row = state.verifications.get(id)
-    if (!row)
-      throw new WebhookError('VERIFICATION_UNKNOWN', `act: verification ${id} does not exist`)
-    try {
-      act(state, row, { steps: read.actions.map(toStep), force })
-    } catch (cause) {
-      if (!(cause instanceof HttpError)) throw cause
-      throw new WebhookError('ILLEGAL_TRANSITION', `act: ${cause.message}`, { cause })
-    }
-    await state.saved()
-    return assemble(row)
-  }
-
-  async flush(): Promise<void> {
-    await this.#state.flush()
-  }
-
-  reset(): void {
-    this.#state.reset()
-  }
-
-  snapshot(): Snapshot {
-    return this.#state.snapshot()
-  }
-
-  restore(snapshot: Snapshot): void {
-    called('restore: the snapshot', () => this.#state.restore(snapshot))
-  }
-
-  saved(): Promise<void> {
-    return this.#state.saved()
-  }
-
-  close(): Promise<void> {
-    this.#closed ??= this.#close()
-    return this.#closed
-  }
-
-  async #fetch(input: Request | URL | string, init?: RequestInit): Promise<Response> {
-    if (this.#closing.signal.aborted) throw new TypeError('the sandbox is closed')
-    const request = input instanceof Request && !init ? input : new Request(input, init)
-    return this.#app.fetch(request)
-  }
-
-  async #close(): Promise<void> {
-    this.#closing.abort()
-    await Promise.all(this.#listening.map((one) => one.close()))
-    await this.#state.close()
-  }
+function stateOf(
+  options: SandboxOptions,
+  { saved, origin }: { readonly saved: SavedState | undefined; readonly origin: () => string },
+): State {
+  const { now, data, fetch: send = fetch, smtpUrl, deliveryTimeout, vendor } = options
+  // A new seed each time; it is shown, so that a run can be repeated.
+  const seed = () => encode(crypto.getRandomValues(new Uint8Array(8)), 'hex')
+  return new State({
+    start: saved?.start ?? startOptions(options, options.seed ?? seed()),
+    source: typeof now === 'function' ? now : undefined,
+    send,
+    timeoutMs: deliveryTimeout ?? vendor?.delivery.timeout ?? profile.delivery.timeoutMs,
+    vendor,
+    mailer: smtpUrl ? smtpMailer(smtpUrl) : undefined,
+    origin,
+    data,
+    saved,
+    expire: (state, row) => act(state, row, { steps: [{ action: 'expire' }] }),
+  })
 }
 
 /** Serves over HTTP; rejects with the system's error if the port is taken. */

@@ -4,11 +4,9 @@ import { verificationStatuses } from '../../src/protocol/values.ts'
 import type { ClientsQuery, VerificationsQuery } from './schemas/api.ts'
 import type { ClientRow, VerificationRow } from './schemas/snapshot.ts'
 
-type Test<Kind> = (row: Kind) => boolean
-
 /** Which rows a list shows, and in which order: newest first if `compare` is left out. */
 interface Selection<Kind> {
-  readonly keep: Test<Kind>
+  readonly keep: (row: Kind) => boolean
   readonly compare?: ((one: Kind, other: Kind) => number) | undefined
 }
 
@@ -40,39 +38,42 @@ export function pageOf<Item>(
 
 export function selectVerifications(query: VerificationsQuery): Selection<VerificationRow> {
   const { type, status, clientId, matterId, search, dateFrom, dateTo, sort } = query
-  const tests: Test<VerificationRow>[] = []
-  if (type !== undefined) tests.push(({ resource }) => resource.type === type)
-  if (status !== undefined) tests.push(({ resource }) => status.includes(resource.status))
-  if (clientId !== undefined) tests.push(({ resource }) => sameId(resource.clientId, clientId))
-  if (matterId !== undefined) tests.push(({ resource }) => sameId(resource.matterId, matterId))
-  if (dateFrom !== undefined) {
-    const from = Date.parse(dateFrom)
-    tests.push(({ resource }) => Date.parse(resource.createdAt) >= from)
+  const from = dateFrom === undefined ? Number.NEGATIVE_INFINITY : Date.parse(dateFrom)
+  const to = dateTo === undefined ? Number.POSITIVE_INFINITY : Date.parse(dateTo)
+  const keep = ({ resource }: VerificationRow) => {
+    const created = Date.parse(resource.createdAt)
+    return (
+      fits(type, resource.type) &&
+      (status === undefined || status.includes(resource.status)) &&
+      fits(clientId?.toLowerCase(), resource.clientId?.toLowerCase()) &&
+      fits(matterId?.toLowerCase(), resource.matterId?.toLowerCase()) &&
+      from <= created &&
+      created <= to &&
+      matches(search, [resource.subjectName, resource.subjectEmail])
+    )
   }
-  if (dateTo !== undefined) {
-    const to = Date.parse(dateTo)
-    tests.push(({ resource }) => Date.parse(resource.createdAt) <= to)
-  }
-  if (search) {
-    const matches = matcher(search)
-    tests.push(({ resource }) => matches(resource.subjectName) || matches(resource.subjectEmail))
-  }
-  return { keep: all(tests), compare: verificationOrders[sort ?? ''] }
+  return { keep, compare: verificationOrders[sort ?? ''] }
 }
 
 export function selectClients(query: ClientsQuery): Selection<ClientRow> {
   const { search, memberType, active, sort } = query
-  const tests: Test<ClientRow>[] = []
-  if (memberType !== undefined) tests.push(({ resource }) => resource.memberType === memberType)
-  if (active !== undefined) tests.push(({ resource }) => resource.active === (active === 'true'))
-  if (search) {
-    const matches = matcher(search)
-    tests.push(({ resource }) => {
-      const { businessName, email, externalId } = resource
-      return [nameOf({ resource }), businessName, email, externalId].some(matches)
-    })
+  const keep = ({ resource }: ClientRow) => {
+    const { businessName, email, externalId } = resource
+    return (
+      fits(memberType, resource.memberType) &&
+      fits(active, String(resource.active)) &&
+      matches(search, [nameOf({ resource }), businessName, email, externalId])
+    )
   }
-  return { keep: all(tests), compare: clientOrders[sort ?? ''] }
+  return { keep, compare: clientOrders[sort ?? ''] }
+}
+
+const fits = (wanted: unknown, value: unknown) => wanted === undefined || wanted === value
+
+/** Whether one of the texts contains the search, whatever the case. */
+function matches(search: string | undefined, texts: readonly (string | null)[]): boolean {
+  if (!search) return true
+  return texts.some((text) => text?.toLowerCase().includes(search.toLowerCase()))
 }
 
 const rank = new Map(verificationStatuses.map((status, at) => [status, at]))
@@ -106,14 +107,3 @@ function sortName(row: ClientRow): string {
 }
 
 const compare = (one: string, other: string) => (one < other ? -1 : one > other ? 1 : 0)
-
-const sameId = (one: string | null, other: string) => one?.toLowerCase() === other.toLowerCase()
-
-function matcher(search: string): (text: string | null) => boolean {
-  const wanted = search.toLowerCase()
-  return (text) => text?.toLowerCase().includes(wanted) ?? false
-}
-
-function all<Kind>(tests: readonly Test<Kind>[]): Test<Kind> {
-  return (row) => tests.every((test) => test(row))
-}

@@ -10,7 +10,7 @@ import { maskSecret } from '../../src/redaction/redact.ts'
 import { VirtualClock } from './clock.ts'
 import { DataFile } from './data-file.ts'
 import { Deliveries, details, unmeasured } from './deliveries/deliveries.ts'
-import { EventBus } from './events.ts'
+import { createEvents } from './events.ts'
 import { checked } from './exchange.ts'
 import { FaultRules } from './faults.ts'
 import { Organizations, type RateVerdict, seededOrganizations } from './organizations.ts'
@@ -47,7 +47,7 @@ export interface StateOptions {
 }
 
 export class State {
-  readonly events = new EventBus()
+  readonly events = createEvents()
   readonly clock: VirtualClock
   readonly random: SeededRandom
   readonly faults: FaultRules
@@ -122,7 +122,7 @@ export class State {
   }
 
   emit(name: EventName, resource: VerificationRow['resource'] | ClientRow['resource']): void {
-    this.events.publish(name, resource)
+    this.events.emit('change', name, resource)
     const occurredAt = this.clock.now()
     this.deliveries.emit({ organizationId: resource.orgId, name, data: resource, occurredAt })
   }
@@ -236,7 +236,7 @@ export class State {
 
   #changed(kind: string, shown: unknown): void {
     this.#file?.change()
-    this.events.publish(kind, shown)
+    this.events.emit('change', kind, shown)
   }
 }
 

@@ -53,11 +53,7 @@ export function allowedIn(status: string): ActionName[] {
   return actionNames.filter((name) => transitions[name].from.some((from) => from === status))
 }
 
-interface OfStatus {
-  readonly resource: { readonly status: VerificationStatus }
-}
-
 /** Whether the subject can still complete a verification. */
-export function isOpen({ resource: { status } }: OfStatus): boolean {
-  return status === 'initiated' || status === 'in_progress'
+export function isOpen({ resource }: { readonly resource: { readonly status: string } }): boolean {
+  return unfinished.some((status) => status === resource.status)
 }

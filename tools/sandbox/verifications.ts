@@ -25,9 +25,6 @@ export interface Step {
 }
 
 const dayMs = 86_400_000
-/** Shared, so that 100,000 new rows do not hold one each; they are replaced, never changed. */
-const noTrail: TrailEntry[] = []
-const nothingCompleted: VerificationRow['completed'] = {}
 
 /** Creates a verification (section 4.1); the answer is the resource before any magic name acts. */
 export function createVerification(
@@ -41,8 +38,8 @@ export function createVerification(
     seq: state.nextSeq(),
     resource,
     score: null,
-    completed: nothingCompleted,
-    trail: noTrail,
+    completed: {},
+    trail: [],
     ...defined({ config: input.config, thirdParties: input.thirdParties }),
   }
   state.saveVerification(row)

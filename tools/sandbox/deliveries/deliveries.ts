@@ -17,7 +17,7 @@ import {
   deliveryFilter,
   type SandboxDelivery,
 } from '../schemas/deliveries.ts'
-import type { SubscriptionRow } from '../schemas/snapshot.ts'
+import type { Snapshot, SubscriptionRow } from '../schemas/snapshot.ts'
 import { attempt, signatureOf } from './attempt.ts'
 import { type Occurrence, planDeliveries } from './plan.ts'
 import { DueQueue } from './queue.ts'
@@ -37,12 +37,6 @@ export interface DeliveriesOptions {
   readonly onDelivery: (row: DeliveryRow) => void
   /** Called with a subscription that was made or changed; undefined if it was removed. */
   readonly onSubscription: (id: string, row: SubscriptionRow | undefined) => void
-}
-
-/** Subscriptions and deliveries as JSON. */
-export interface DeliveriesDump {
-  readonly subscriptions: SubscriptionRow[]
-  readonly deliveries: DeliveryRow[]
 }
 
 export class Deliveries {
@@ -130,11 +124,11 @@ export class Deliveries {
     } while (queue.busy)
   }
 
-  dump(): DeliveriesDump {
+  dump(): Snapshot['webhooks'] {
     return { subscriptions: this.subscriptions.rows(), deliveries: [...this.#rows.values()] }
   }
 
-  load({ subscriptions, deliveries }: DeliveriesDump): void {
+  load({ subscriptions, deliveries }: Snapshot['webhooks']): void {
     this.#queue.end('another state was loaded')
     this.#queue = this.#newQueue()
     for (const cancel of this.#scheduled.values()) cancel()
@@ -230,7 +224,7 @@ export class Deliveries {
     const secrets = signingSecrets(subscription, at)
     const signature = await signatureOf(row, secrets, { scheme, now })
     if (ended.aborted) return
-    const struck = faults.forAttempt({
+    const struck = faults.forDelivery('attempt', {
       subscriptionId: subscription.id,
       event: row.canonicalEvent,
       die: `attempt ${row.id} ${row.attempts.length}`,

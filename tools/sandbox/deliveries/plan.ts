@@ -34,14 +34,6 @@ export interface PlanContext {
   readonly vendor: Vendor | undefined
 }
 
-/** Bytes above every receiver's default limit of 1 MiB. */
-const oversized = 2 * 1024 ** 2
-const stormCopies = 100
-const staleAfterSeconds = 86_400
-/** A reordered delivery that nothing follows goes alone after this. */
-const reorderedAfterSeconds = 30
-const unknownEvent = 'verification.unheard_of'
-
 /** Plans one delivery after the other: the next one depends on where the one before it waits. */
 export function* planDeliveries(
   subscription: SubscriptionRow,
@@ -49,12 +41,12 @@ export function* planDeliveries(
   context: PlanContext,
 ): Generator<DeliveryRow> {
   for (const name of namesFor(subscription.events, occurrence.name)) {
-    const fault = context.faults.forPlan({
+    const fault = context.faults.forDelivery('plan', {
       subscriptionId: subscription.id,
       event: occurrence.name,
       die: `plan ${context.eventId(name)} ${subscription.id}`,
     })
-    for (const variant of variants(name, fault)) {
+    for (const variant of fault ? variants[fault.kind](name, fault) : [{ name }]) {
       const row = toRow(subscription, { occurrence, fault, ...variant }, context)
       if (row) yield row
     }
@@ -74,34 +66,27 @@ interface Variant {
 }
 
 /** The variants of one delivery that a planned fault creates. */
-function variants(name: string, fault: PlannedFault | undefined): Variant[] {
-  const plain = { name }
-  const legacy = legacyNameOf(canonicalName(name))
-  switch (fault?.kind) {
-    case 'duplicate':
-      return [plain, plain]
-    case 'storm':
-      return Array.from({ length: fault.copies ?? stormCopies }, () => plain)
-    case 'stale-replay':
-      return [plain, { name, delay: fault.seconds ?? staleAfterSeconds, recorded: true }]
-    case 'delay':
-      return [{ name, delay: fault.seconds ?? 60 }]
-    case 'drop':
-      return [{ name, dropped: true }]
-    case 'reorder':
-      return [{ name, after: true, delay: fault.seconds ?? reorderedAfterSeconds }]
-    case 'oversized':
-      return [{ name, padding: oversized }]
-    case 'unknown-event':
-      return [{ name: unknownEvent }]
-    case 'legacy-name':
-      return [{ name: legacy ?? name }]
-    case 'overlap':
-      return legacy ? [{ name: canonicalName(name) }, { name: legacy }] : [plain]
-    default:
-      return [plain]
-  }
+const variants: Readonly<
+  Record<PlannedFault['kind'], (name: string, fault: PlannedFault) => Variant[]>
+> = {
+  duplicate: (name) => [{ name }, { name }],
+  storm: (name, { copies = 100 }) => Array.from({ length: copies }, () => ({ name })),
+  'stale-replay': (name, { seconds = 86_400 }) => [
+    { name },
+    { name, delay: seconds, recorded: true },
+  ],
+  delay: (name, { seconds = 60 }) => [{ name, delay: seconds }],
+  drop: (name) => [{ name, dropped: true }],
+  reorder: (name, { seconds = 30 }) => [{ name, after: true, delay: seconds }],
+  // Above every receiver's default limit of 1 MiB.
+  oversized: (name) => [{ name, padding: 2 * 1024 ** 2 }],
+  'unknown-event': () => [{ name: 'verification.unheard_of' }],
+  'legacy-name': (name) => [{ name: legacyOf(name) }],
+  overlap: (name) => [...new Set([canonicalName(name), legacyOf(name)])].map((name) => ({ name })),
 }
+
+/** The legacy name; the name itself for an event that has none. */
+const legacyOf = (name: string) => legacyNameOf(canonicalName(name)) ?? name
 
 interface PlannedVariant extends Variant {
   readonly occurrence: Occurrence

@@ -11,30 +11,18 @@ import { checked } from '../exchange.ts'
 import { invalidFields } from '../http-error.ts'
 import { profile } from '../profile.ts'
 import type { SeededRandom } from '../random.ts'
-import { rotateBody, subscriptionBody, subscriptionPatch } from '../schemas/control.ts'
+import {
+  type RotateOptions,
+  rotateBody,
+  type SubscriptionInput,
+  type SubscriptionPatch,
+  subscriptionBody,
+  subscriptionPatch,
+} from '../schemas/control.ts'
 import type { SubscriptionRow } from '../schemas/snapshot.ts'
 
 /** A subscription as its owner sees it. */
 export type Subscription = Readonly<Omit<SubscriptionRow, 'previous'>>
-
-export interface SubscriptionInput {
-  readonly url: string
-  /** Names, families, `*`, or legacy forms of these; everything by default. */
-  readonly events?: readonly string[] | undefined
-  /** `sandbox.secret` by default. */
-  readonly secret?: string | undefined
-  readonly active?: boolean | undefined
-  /** The organization whose events it receives; null, the default, for all of them. */
-  readonly organizationId?: string | null | undefined
-}
-
-export type SubscriptionPatch = Partial<Omit<SubscriptionInput, 'organizationId'>>
-
-export interface RotateOptions {
-  readonly secret?: string | undefined
-  /** How long the old secret signs beside the new one. */
-  readonly overlapSeconds?: number | undefined
-}
 
 export interface SubscriptionsOptions {
   readonly now: () => Date

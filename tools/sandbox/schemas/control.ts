@@ -1,7 +1,7 @@
 // The bodies, queries and answers of the sandbox's control plane, as schemas, and the form of its
 // routes. None of this is part of the service's own document.
 import * as z from 'zod'
-import { endpoints } from '../../../src/client/contract.ts'
+import { type DeepReadonly, endpoints } from '../../../src/client/contract.ts'
 import { eventNames, families, legacyFamily, legacyNames } from '../../../src/protocol/names.ts'
 import { dateTime } from '../../../src/protocol/resources.ts'
 import { requirementNames } from '../../../src/protocol/values.ts'
@@ -9,7 +9,6 @@ import { actionNames } from '../transitions.ts'
 
 export const json = z.record(z.string(), z.unknown())
 export const text = z.string().min(1)
-export const id = z.object({ id: text })
 const seconds = z
   .number()
   .min(0)
@@ -65,24 +64,24 @@ export const secret = z.string().min(8).max(256).regex(/^\S+$/, 'must not hold w
 
 export const subscriptionBody = z.object({
   url: target,
+  /** Names, families, `*`, or legacy forms of these; everything by default. */
   events: z.array(filter).min(1).default(['*']),
+  /** `sandbox.secret` by default. */
   secret: secret.optional(),
   active: z.boolean().default(true),
+  /** The organization whose events it receives; null for all of them. */
   organizationId: z.string().nullable().default(null),
 })
 export const subscriptionPatch = z
   .object({ url: target, events: z.array(filter).min(1), secret, active: z.boolean() })
   .partial()
-export const rotateBody = z.object({
-  secret: secret.optional(),
-  overlapSeconds: seconds.optional(),
-})
+export const rotateBody = z
+  .object({ secret, /** How long the old secret signs beside it. */ overlapSeconds: seconds })
+  .partial()
 /** A subscription that exists from the start. */
-export const subscriptionOption = z.object({
-  url: target,
-  events: z.array(filter).min(1).optional(),
-  secret: secret.optional(),
-})
+export const subscriptionOption = subscriptionBody
+  .pick({ url: true, events: true, secret: true })
+  .extend({ events: z.array(filter).min(1).optional() })
 export const subscriptionSchema = z.object({
   id: text,
   url: target,
@@ -90,9 +89,16 @@ export const subscriptionSchema = z.object({
   secret,
   active: z.boolean(),
   createdAt: dateTime,
-  /** The organization whose events it receives; null for all of them. */
   organizationId: z.string().nullable(),
 })
+
+/** A subscription to create; everything but `url` has a default. */
+export type SubscriptionInput = DeepReadonly<z.input<typeof subscriptionBody>>
+export type SubscriptionPatch = DeepReadonly<z.input<typeof subscriptionPatch>>
+/** A new secret, and how long the old one signs beside it. */
+export type RotateOptions = DeepReadonly<z.input<typeof rotateBody>>
+/** A subscription that exists from the start. */
+export type SubscriptionOption = DeepReadonly<z.input<typeof subscriptionOption>>
 
 /** Sections 1 and 5: the three plans with API access, and one without. */
 export const organizationPlans = ['Professional', 'Business', 'Enterprise', 'Starter'] as const
@@ -140,33 +146,41 @@ export const keySchema = z.object({
   createdAt: dateTime,
 })
 export const keyBody = z.object({ organizationId: z.string() })
-export const resentSchema = z.object({ resent: z.int() })
 export const list = <Item extends z.ZodType>(item: Item) => z.looseObject({ data: z.array(item) })
 export const reveal = z.object({ reveal: z.enum(['true', 'false']).optional() })
 
-/** A route of the control plane. */
-export interface ControlRoute<Params = unknown, Query = unknown, Body = unknown> {
-  readonly summary: string
-  readonly params?: z.ZodType<Params>
-  readonly query?: z.ZodType<Query>
-  readonly body?: z.ZodType<Body>
+/** A schema of what a route takes or gives. */
+export type Schema<Output = unknown> = z.ZodType<Output>
+
+export type SchemaIssue = z.core.$ZodIssue
+
+/** The input and the answer of a route of the control plane. */
+interface RouteDetails<Query, Body> {
+  readonly query?: Schema<Query>
+  readonly body?: Schema<Body>
   readonly bodyOptional?: true
   /** The largest body, if it may have more bytes than others. */
   readonly maxBytes?: number
   /** 200 by default. */
   readonly status?: number
-  readonly response: z.ZodType
-  /** Called with checked input. */
-  handle(input: { readonly params: Params; readonly query: Query; readonly body: Body }): unknown
+  /** Any JSON object by default. */
+  readonly response?: Schema
+}
+
+/** A route of the control plane; `handle` gets the id of the path, and checked input. */
+export interface ControlRoute<Query = unknown, Body = unknown> extends RouteDetails<Query, Body> {
+  readonly summary: string
+  handle(input: { readonly id: string; readonly query: Query; readonly body: Body }): unknown
 }
 
 /** Routes by method and path, e.g. `GET /clock`. */
 export type ControlRoutes = Readonly<Record<string, ControlRoute>>
 
 /** Types the input of a handler by the schemas beside it. */
-export function route<Params, Query, Body>(
+export function route<Query, Body>(
   summary: string,
-  details: Omit<ControlRoute<Params, Query, Body>, 'summary'>,
+  details: RouteDetails<Query, Body>,
+  handle: ControlRoute<Query, Body>['handle'],
 ): ControlRoute {
-  return { summary, ...details } as ControlRoute
+  return { summary, ...details, handle } as ControlRoute
 }
