@@ -240,6 +240,20 @@ describe('answers on the older paths', () => {
   })
 })
 
+describe('unknown fields and parameters', () => {
+  test.each([
+    ['POST', '/clients', { firstName: 'Ada', '\ud83d': 1 }, 'fields firstName, %EF%BF%BD'],
+    ['POST', '/verifications', { ...minimal, subjectNmae: 'Ada' }, 'field subjectNmae'],
+    ['GET', '/clients?pageSize=5&page=1', undefined, 'field pageSize'],
+    ['POST', '/clients', { nameFirst: 'Ada' }, null],
+  ])('%s %s ignores them and names them in a header', async (method, path, body, named) => {
+    const { call } = await fresh()
+    const { status, headers } = await call(method, `/v2/api${path}`, { body })
+    expect(status).toBe(method === 'GET' ? 200 : 201)
+    expect(headers.get('sandbox-warning')).toBe(named && `unknown ${named}`)
+  })
+})
+
 describe('lists', () => {
   const total = async (call: ReturnType<typeof caller>, path: string) =>
     (await call('GET', `/v2/api${path}`)).body.pagination.total

@@ -20,18 +20,21 @@ interface Call {
   readonly request: Request
   /** The path's id; empty where it has none. */
   readonly id: string
+  /** Filled with what the endpoint does not know, and so ignores. */
+  readonly unknown: string[]
 }
 
 type Answer = (call: Call) => unknown
 
 /** Handlers of the endpoints, by the contract's names. */
 const answers: Readonly<Record<EndpointName, Answer>> = {
-  async createVerification({ state, organization, request }) {
-    const input = await checkedBody(endpoints.createVerification.body, request)
-    return createVerification(state, organization, input)
+  async createVerification(call) {
+    const input = await checkedBody(endpoints.createVerification.body, call)
+    return createVerification(call.state, call.organization, input)
   },
-  listVerifications({ state, organization, request }) {
-    const { page, limit, ...query } = checkedQuery(endpoints.listVerifications.query, request)
+  listVerifications(call) {
+    const { state, organization } = call
+    const { page, limit, ...query } = checkedQuery(endpoints.listVerifications.query, call)
     const rows = selected(state.verifications, organization.id, selectVerifications(query))
     return pageOf(rows, { page, limit })
   },
@@ -40,12 +43,13 @@ const answers: Readonly<Record<EndpointName, Answer>> = {
     if (row?.resource.orgId !== organization.id) throw notFound('Verification')
     return assemble(row)
   },
-  async createClient({ state, organization, request }) {
-    const input = await checkedBody(endpoints.createClient.body, request)
-    return createClientRecord(state, organization, input)
+  async createClient(call) {
+    const input = await checkedBody(endpoints.createClient.body, call)
+    return createClientRecord(call.state, call.organization, input)
   },
-  listClients({ state, organization, request }) {
-    const { page, limit, ...query } = checkedQuery(endpoints.listClients.query, request)
+  listClients(call) {
+    const { state, organization } = call
+    const { page, limit, ...query } = checkedQuery(endpoints.listClients.query, call)
     const rows = selected(state.clients, organization.id, selectClients(query))
     return pageOf(rows, { page, limit })
   },
@@ -56,17 +60,26 @@ const answers: Readonly<Record<EndpointName, Answer>> = {
   },
 }
 
-async function checkedBody<Output>(schema: Schema<Output>, request: Request): Promise<Output> {
+async function checkedBody<Output>(
+  schema: Schema<Output> & Shaped,
+  { request, unknown }: Call,
+): Promise<Output> {
   const content = await jsonBody(request)
   const body = content === undefined ? {} : content
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     throw new HttpError(400, 'The request body must be a JSON object')
   }
-  return checked(schema, body, 'request body')
+  const input = checked(schema, body, 'request body')
+  unknown.push(...Object.keys(body).filter((name) => !Object.hasOwn(schema.shape, name)))
+  return input
+}
+
+interface Shaped {
+  readonly shape: object
 }
 
 /** Query parameters are text: numbers are read as such, lists at their commas. */
-function checkedQuery<Output>(schema: Schema<Output>, request: Request): Output {
+function checkedQuery<Output>(schema: Schema<Output> & Shaped, { request, unknown }: Call): Output {
   const values: Record<string, unknown> = Object.create(null)
   const twice = new Set<string>()
   for (const [name, text] of new URL(request.url).searchParams) {
@@ -78,6 +91,7 @@ function checkedQuery<Output>(schema: Schema<Output>, request: Request): Output 
     else values[name] = text
   }
   const known = checked(schema, values, 'query')
+  unknown.push(...Object.keys(values).filter((name) => !Object.hasOwn(schema.shape, name)))
   const repeated = [...twice].filter((name) => Object.hasOwn(known as object, name))
   if (repeated.length === 0) return known
   throw invalidFields(
@@ -89,6 +103,16 @@ function checkedQuery<Output>(schema: Schema<Output>, request: Request): Output 
 /** A decimal number; other text stays text, and its schema refuses it. */
 function numberIn(text: string): number | string {
   return /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text
+}
+
+/** The service ignores what it does not know; the sandbox says so in a header. */
+function warningOf(unknown: readonly string[]): Readonly<Record<string, string>> {
+  if (unknown.length === 0) return {}
+  const names = unknown
+    .slice(0, 10)
+    .map((name) => encodeURIComponent(name.slice(0, 64).toWellFormed()))
+  const fields = unknown.length === 1 ? 'field' : 'fields'
+  return { 'sandbox-warning': `unknown ${fields} ${names.join(', ')}` }
 }
 
 export interface ApiOptions {
@@ -106,8 +130,9 @@ export function createApi({ state, authenticate }: ApiOptions): Hono {
       const request = req.raw
       const organization = authenticate(request)
       const id = req.param('id') ?? ''
-      const body = await answers[name]({ state, organization, request, id })
-      return Response.json(body, { status })
+      const unknown: string[] = []
+      const body = await answers[name]({ state, organization, request, id, unknown })
+      return Response.json(body, { status, headers: warningOf(unknown) })
     }
     const legacy = legacyPaths[path]
     return [path, ...(legacy ? [legacy] : [])].map((one) => ({ method, path: one, answer }))

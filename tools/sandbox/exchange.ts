@@ -20,15 +20,22 @@ export function checked<Output>(schema: Schema<Output>, value: unknown, what: st
   throw invalidFields(fieldErrors(result.error.issues), what)
 }
 
-/** One entry for each offending field, with the first thing that is wrong with it. */
+/**
+ * One entry for each offending field, with the first thing that is wrong with it. A list of known
+ * values is said once.
+ */
 export function fieldErrors(issues: readonly SchemaIssue[]): FieldError[] {
   const errors = new Map<string, FieldError>()
+  const lists = new Set<string>()
   for (const issue of issues) {
     for (const key of issue.code === 'unrecognized_keys' ? issue.keys : [undefined]) {
       if (errors.size >= maxErrors) return [...errors.values()]
       const field = [...issue.path, ...(key === undefined ? [] : [key])].map(String).join('.')
-      const error = { field, message: key === undefined ? issue.message : 'is unknown' }
-      if (!errors.has(field)) errors.set(field, error)
+      if (errors.has(field)) continue
+      const [own = '', known = ''] = issue.message.split(/(?= Known )/)
+      const text = lists.has(known) ? own : `${own}${known}`
+      lists.add(known)
+      errors.set(field, { field, message: key === undefined ? text : 'is unknown' })
     }
   }
   return [...errors.values()]

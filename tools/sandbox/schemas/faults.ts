@@ -1,5 +1,6 @@
 // The faults of the sandbox as schemas: what goes wrong on purpose, at which stage and how often.
 import * as z from 'zod'
+import { suggestion } from '../../../src/foundation/check.ts'
 import { type Tampering, tamperings } from '../../../src/testing/tamperings.ts'
 import { subscriptionFilters } from './control.ts'
 
@@ -69,8 +70,28 @@ const apiFault = z.strictObject({
   seconds,
 })
 
+const faultKinds: readonly string[] = [...plannedFaults, ...attemptFaults, ...apiFaults]
+
+/** Says the form of a fault, with the kind that was meant where some value names one. */
+function formOf({ input }: { readonly input?: unknown }): string {
+  const values = Object.values(Object(input)).concat(input)
+  const named = values.find((value) => typeof value === 'string' && faultKinds.includes(value))
+  const example = `{ kind: '${named ?? 'duplicate'}' }`
+  if (typeof input !== 'object' || input === null) return `must be an object such as ${example}`
+  const known = ` Known kinds: ${faultKinds.join(', ')}`
+  const { kind } = input as { readonly kind?: unknown }
+  if (kind !== undefined) {
+    return `is not a kind of fault.${suggestion(String(kind), faultKinds)}${known}`
+  }
+  return named === undefined
+    ? `is missing: a fault is an object such as ${example}.${known}`
+    : `is missing. Did you mean ${example}?${known}`
+}
+
 /** One fault; without `times` and `probability` it always strikes. */
-export const faultSchema = z.discriminatedUnion('kind', [plannedFault, attemptFault, apiFault])
+export const faultSchema = z.discriminatedUnion('kind', [plannedFault, attemptFault, apiFault], {
+  error: formOf,
+})
 
 /** The body of `PUT /faults`. */
 export const faultsBody = z.object({ faults: z.array(faultSchema) })
