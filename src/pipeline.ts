@@ -105,6 +105,11 @@ export class Pipeline {
     return this.#reads.hasClient
   }
 
+  /** Whether an observer gets every observation. */
+  get hearAll(): boolean {
+    return this.#observers.hearAll
+  }
+
   observe(seen: Observation, place?: string): void {
     this.#observers.report(seen, place)
   }

@@ -1,28 +1,26 @@
 // The content of an entry: the exact bytes of a delivery and its metadata, encrypted for it.
 
 import { type HeaderList, markVerified, type VerifiedDelivery } from '../delivery.ts'
-import { defined } from '../foundation/defined.ts'
 import type { Entity } from '../protocol/events.ts'
 import type { Authenticity } from '../protocol/scheme-definition.ts'
 import type { Encryption } from './encryption.ts'
 import type { Arrival } from './entry.ts'
-import type { Claimed } from './work-store.ts'
 
 interface Metadata {
   readonly headers: HeaderList
-  readonly url?: string
+  readonly url: string | undefined
   readonly receivedAt: number
-  readonly secretId?: string
-  readonly tenant?: string
-  readonly signedId?: string
-  readonly authenticity?: Authenticity
-  readonly schemaRejected?: true
-  readonly key?: string
-  readonly entity?: Entity
+  readonly secretId: string | undefined
+  readonly tenant: string | undefined
+  readonly signedId: string | undefined
+  readonly authenticity: Authenticity | undefined
+  readonly schemaRejected: true | undefined
+  readonly key: string | undefined
+  readonly entity: Entity | undefined
 }
 
 /** Credentials of a proxy in front of the receiver are not stored. */
-const dropped = /^(authorization|proxy-authorization|cookie|x-api-key)$/
+const dropped = new Set(['authorization', 'proxy-authorization', 'cookie', 'x-api-key'])
 
 /** The two parts of an entry's content, encrypted. */
 export interface Content {
@@ -35,37 +33,40 @@ export function packContent(
   { delivery, schemaRejected, key, entity }: Arrival,
   encryption: Encryption,
 ): Content {
-  const { headers, url, receivedAt, secretId, tenant, signedId, authenticity, body } = delivery
-  const metadata: Metadata = {
-    headers: headers.filter(([name]) => !dropped.test(name)),
-    receivedAt: receivedAt.getTime(),
-    ...defined({ url, secretId, tenant, signedId, authenticity, schemaRejected, key, entity }),
-  }
+  const { url, secretId, tenant, signedId, authenticity, body } = delivery
+  const headers: (readonly [string, string])[] = []
+  for (const header of delivery.headers) if (!dropped.has(header[0])) headers.push(header)
+  const receivedAt = delivery.receivedAt.getTime()
+  const proof = { secretId, tenant, signedId, authenticity }
+  const metadata: Metadata = { headers, receivedAt, url, ...proof, schemaRejected, key, entity }
+  const text = new TextEncoder().encode(JSON.stringify(metadata))
   return {
-    metadata: encryption.encrypt(
-      new TextEncoder().encode(JSON.stringify(metadata)),
-      `${id}:metadata`,
-    ),
+    metadata: encryption.encrypt(text, `${id}:metadata`),
     body: encryption.encrypt(body, `${id}:body`),
   }
 }
 
-/** The metadata of an entry, or undefined when no key opens it or it is damaged. */
-export function unpackMetadata(
+/** The metadata of an entry; undefined if no key opens it. It throws if they are damaged. */
+function metadataOf(
   id: string,
   encrypted: Uint8Array,
   encryption: Encryption,
 ): Metadata | undefined {
   const bytes = encryption.decrypt(encrypted, `${id}:metadata`)
-  return bytes && metadataIn(bytes)
+  if (!bytes) return undefined
+  const metadata = JSON.parse(new TextDecoder().decode(bytes)) as Partial<Metadata> | null
+  const isWhole = Array.isArray(metadata?.headers) && Number.isFinite(metadata.receivedAt)
+  return isWhole ? (metadata as Metadata) : undefined
 }
 
-/** Never throws: a damaged row affects only its own entry. */
-function metadataIn(bytes: Uint8Array): Metadata | undefined {
+/** The metadata of an entry, or undefined if no key opens them or they are damaged. */
+export function unpackMetadata(
+  id: string,
+  encrypted: Uint8Array,
+  encryption: Encryption,
+): Metadata | undefined {
   try {
-    const metadata = JSON.parse(new TextDecoder().decode(bytes)) as Partial<Metadata> | null
-    const isWhole = Array.isArray(metadata?.headers) && Number.isFinite(metadata.receivedAt)
-    return isWhole ? (metadata as Metadata) : undefined
+    return metadataOf(id, encrypted, encryption)
   } catch {
     return undefined
   }
@@ -83,26 +84,16 @@ export function unpackContent(
   content: Content,
   encryption: Encryption,
 ): OpenedContent | undefined {
-  const metadata = unpackMetadata(id, content.metadata, encryption)
-  const body = encryption.decrypt(content.body, `${id}:body`)
-  if (!metadata || !body) return undefined
-  const { key: _, entity: __, schemaRejected, receivedAt, ...rest } = metadata
-  // Only verified deliveries are ever stored.
-  const delivery = markVerified({ ...rest, receivedAt: new Date(receivedAt), body })
-  return { delivery, ...defined({ schemaRejected }) }
-}
-
-/** Never throws: one bad entry must not stop the others that were claimed with it. */
-export function openedOf(
-  { id, metadata, body }: Claimed,
-  encryption: Encryption,
-): Partial<OpenedContent> & { readonly isUnrecoverable?: true } {
-  if (!metadata || !body || encryption.isRefused(metadata) || encryption.isRefused(body)) {
-    return { isUnrecoverable: true }
-  }
+  // A damaged row affects only its own entry, not the others that were claimed with it.
   try {
-    return unpackContent(id, { metadata, body }, encryption) ?? {}
+    const metadata = metadataOf(id, content.metadata, encryption)
+    const body = metadata && encryption.decrypt(content.body, `${id}:body`)
+    if (!body) return undefined
+    const { key: _, entity: __, schemaRejected, receivedAt, ...rest } = metadata
+    // Only verified deliveries are ever stored.
+    const delivery = markVerified({ ...rest, receivedAt: new Date(receivedAt), body })
+    return schemaRejected ? { delivery, schemaRejected } : { delivery }
   } catch {
-    return {}
+    return undefined
   }
 }

@@ -100,6 +100,7 @@ class DurableInbox implements Inbox, WorkSource {
   readonly #leases: Leases
   readonly #nextId: () => string
   readonly #wakes = new Set<() => void>()
+  readonly #keeps = new Set<(at: number) => void>()
   readonly #reports = new Set<(operated: Operated) => void>()
   readonly #opening: StoreOpening<Opened>
   /** The vendor whose events it holds, once a receiver or a worker has said so. */
@@ -111,8 +112,7 @@ class DurableInbox implements Inbox, WorkSource {
     this.#store = options.store
     const { store } = options
     this.capabilities = { ...store.capabilities, dedupeDays: this.#limits.retention.keys }
-    const own = createAgeClock()
-    this.now = options.now ?? (() => (store.now ?? own)())
+    this.now = options.now ?? store.now ?? createAgeClock()
     this.#encryption = createEncryption(options.encryption)
     this.lease = this.#limits.lease
     this.timeout = this.#limits.timeout
@@ -162,7 +162,7 @@ class DurableInbox implements Inbox, WorkSource {
       const { making } = await this.#opening.open(signal)
       const storedAt = Math.floor(this.now().getTime())
       const deps = { ...making, id: this.#nextId(), storedAt, signal }
-      return this.#kept(await insertOccurrence(this.#store, arrival, deps))
+      return this.#kept(await insertOccurrence(this.#store, arrival, deps), storedAt)
     } finally {
       stop()
     }
@@ -253,6 +253,11 @@ class DurableInbox implements Inbox, WorkSource {
     return () => this.#wakes.delete(wake)
   }
 
+  onKept(kept: (at: number) => void): () => void {
+    this.#keeps.add(kept)
+    return () => this.#keeps.delete(kept)
+  }
+
   onOperated(report: (operated: Operated) => void): void {
     this.#reports.add(report)
   }
@@ -301,10 +306,11 @@ class DurableInbox implements Inbox, WorkSource {
     }
   }
 
-  #kept({ kind, id }: Inserted): Kept {
+  #kept({ kind, id }: Inserted, at: number): Kept {
     if (kind === 'conflict') return { kind: 'duplicate', entryId: id, conflict: true }
     if (kind === 'duplicate') return { kind, entryId: id }
     this.watch.kept()
+    for (const kept of this.#keeps) kept(at)
     this.#wake()
     return { kind: 'accepted', entryId: id }
   }

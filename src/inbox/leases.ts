@@ -4,13 +4,13 @@ import type { Clock } from '../foundation/clock.ts'
 import { defined } from '../foundation/defined.ts'
 import { type LeaseHolder, processState } from '../host/process.ts'
 import { isFinal } from '../protocol/names.ts'
-import { openedOf } from './content.ts'
+import { unpackContent } from './content.ts'
 import type { Encryption } from './encryption.ts'
 import type { EntryFailure, EntryReason } from './entry.ts'
 import type { Retry } from './retry.ts'
 import type { InboxStore } from './store.ts'
 import type { Occurrence, SettledWork, Swept, Verdict, Work } from './work.ts'
-import type { Assigned, Claimed, HighWaterMark, Lease, NewEntry, Settlement } from './work-store.ts'
+import type { Assigned, Claimed, HighWaterMark, Lease, NewEntry } from './work-store.ts'
 import { WorkerWatch } from './worker-watch.ts'
 
 /** Dependencies of Leases. */
@@ -25,6 +25,12 @@ export interface LeasesDeps {
   readonly hold: boolean
 }
 
+/** Entries ready to be handled, and when the next lane is due. */
+interface ClaimedWork {
+  readonly works: readonly Work[]
+  readonly next?: number | undefined
+}
+
 /** Milliseconds between the returns of entries that one crash interrupted, and for all of them. */
 const apart = 50
 const spread = 5_000
@@ -34,17 +40,17 @@ const day = 24 * 60 * 60 * 1000
 export class Leases {
   readonly watch: WorkerWatch
   readonly #deps: LeasesDeps
-  /** Entries that were claimed here and are not settled. */
-  readonly #held = new Set<Work>()
-  /** Registered in the process while it holds anything: other inboxes may share the file. */
-  #holder: LeaseHolder | undefined
+  /** Entries that were claimed here and are not settled, by id. */
+  readonly #held = new Map<string, Work>()
   /**
    * Later claims of entries that are still at work here, by id: a store that lost a lease, as by a
    * failover, gives the entry out again. The entry waits until its earlier attempt has ended.
    */
   readonly #again = new Map<string, Work>()
   /** Claims whose answers are on their way. */
-  #claiming = Promise.resolve()
+  readonly #claiming = new Set<Promise<void>>()
+  /** Registered in the process once it claims: other inboxes may share the file. */
+  #holder: LeaseHolder | undefined
   #isAligned = false
 
   constructor(deps: LeasesDeps) {
@@ -56,138 +62,123 @@ export class Leases {
     })
   }
 
-  claim(limit: number) {
-    const claim = this.#claim(limit)
-    // Without the results, which would stay in memory.
-    this.#claiming = Promise.allSettled([this.#claiming, claim]).then(() => {})
-    return claim
-  }
-
-  async #claim(limit: number) {
-    this.watch.end()
+  async claim(limit: number): Promise<ClaimedWork> {
     const { store, lease } = this.#deps
-    const now = await this.#alignedNow()
-    const { entries, next } = await store.claim({ now, limit, until: this.#leaseNow() + lease })
-    const works = this.#hold(entries.map((entry) => this.#toWork(entry)))
-    return { works, ...(next !== undefined && { next }) }
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#claiming.add(promise)
+    try {
+      if (store.refresh) await store.refresh()
+      const now = this.#deps.now().getTime()
+      if (!this.#isAligned) await this.#align(now)
+      const until = this.#leaseTime(now) + lease
+      const { entries, next } = await store.claim({ now, limit, until })
+      const works: Work[] = []
+      for (const entry of entries) {
+        const work = toWork(entry, this.#deps.encryption)
+        const isAtWork = this.#held.has(entry.id)
+        ;(isAtWork ? this.#again : this.#held).set(entry.id, work)
+        if (!isAtWork) works.push(work)
+      }
+      return { works, next }
+    } finally {
+      this.#claiming.delete(promise)
+      resolve()
+    }
   }
 
   /** Ends the attempt; the entry goes on in its own lane, as new. */
   async assign(work: Work, entry: NewEntry): Promise<SettledWork> {
-    const { lease } = this.#latest(work)
-    const assigned = await this.#deps.store.assign({ lease, at: this.#now(), entry })
+    const lease = this.latestLease(work)
+    const at = this.#deps.now().getTime()
+    const assigned = await this.#deps.store.assign({ lease, at, entry })
     this.abandon(work)
     return assignedAs[assigned]
   }
 
   async settle(work: Work, verdict: Ended, handled: readonly string[]): Promise<SettledWork> {
     const { store } = this.#deps
-    const first = this.#latest(work)
-    let settlement = this.#settlement(first, verdict, handled)
-    let isSettled = await store.settle(settlement)
+    const settlement = this.#settlement(work, verdict, handled)
+    const lease = this.latestLease(work)
+    let isSettled = await store.settle({ ...settlement, lease })
     if (!isSettled) {
       // The answer of a later claim may be on its way.
-      await this.#claiming
-      const latest = this.#latest(work)
-      if (keyOf(latest.lease) !== keyOf(first.lease)) {
-        settlement = this.#settlement(latest, verdict, handled)
-        isSettled = await store.settle(settlement)
+      await Promise.all(this.#claiming)
+      const latest = this.latestLease(work)
+      if (keyOf(latest) !== keyOf(lease)) {
+        isSettled = await store.settle({ ...settlement, lease: latest })
       }
     }
     this.abandon(work)
-    return isSettled ? { state: settlement.to, ...dueOf(settlement) } : { state: 'lost' }
+    return isSettled ? settledAs(settlement) : { state: 'lost' }
   }
 
-  /** The lease that an attempt goes on with: the store may have given the entry out again. */
-  latestLease(work: Work): Lease {
-    return this.#latest(work).lease
-  }
-
-  /** The work under a later lease, unless that begins all over. */
-  #latest(work: Work): Work {
-    const again = this.#again.get(work.lease.id)
-    const goesOn = again && again.attempt >= work.attempt && again.source === work.source
-    return goesOn ? { ...work, lease: again.lease } : work
+  /**
+   * The lease that an attempt goes on with: the store may have given the entry out again. A replay
+   * and a redrive begin all over.
+   */
+  latestLease({ lease, attempt, source }: Work): Lease {
+    const again = this.#again.get(lease.id)
+    const goesOn = again && again.attempt >= attempt && again.source === source
+    return goesOn ? again.lease : lease
   }
 
   abandon(work: Work): void {
-    this.#release(work)
     const { id } = work.lease
+    if (this.#held.get(id) !== work) return
+    this.#held.delete(id)
     const again = this.#again.get(id)
     if (!again) return
     this.#again.delete(id)
-    this.#release(again)
-    const settlement = { to: 'released', lease: again.lease, at: this.#now(), handled: [] } as const
+    const at = this.#deps.now().getTime()
     // Refused once the attempt was settled; if it fails, the lease lapses.
+    const settlement = { to: 'released', lease: again.lease, at, handled: [] } as const
     this.#deps.store.settle(settlement).catch(() => {})
   }
 
-  /** Holds what was claimed; returns what is not at work here already. */
-  #hold(works: readonly Work[]): readonly Work[] {
-    const atWork = new Set([...this.#held].map(({ lease }) => lease.id))
-    for (const work of works) {
-      const { id } = work.lease
-      if (atWork.has(id)) {
-        const outdated = this.#again.get(id)
-        if (outdated) this.#held.delete(outdated)
-        this.#again.set(id, work)
-      }
-      this.#held.add(work)
-    }
-    const file = this.#deps.store.place
-    if (file !== undefined && this.#held.size > 0 && !this.#holder) {
-      this.#holder = { file, leases: () => this.#leases() }
-      processState().leaseHolders.add(this.#holder)
-    }
-    return works.filter(({ lease }) => !atWork.has(lease.id))
-  }
-
-  #release(work: Work): void {
-    this.#held.delete(work)
-    if (this.#held.size > 0 || !this.#holder) return
-    processState().leaseHolders.delete(this.#holder)
-    this.#holder = undefined
-  }
-
   #leases(): readonly Lease[] {
-    return [...this.#held].map(({ lease }) => lease)
+    return [...this.#held.values(), ...this.#again.values()].map(({ lease }) => lease)
   }
 
   /** The store was closed: another process may have claimed since. */
   reset(): void {
     this.watch.end()
-    for (const work of this.#held) this.#release(work)
+    this.#held.clear()
     this.#again.clear()
     this.#isAligned = false
+    if (this.#holder) processState().leaseHolders.delete(this.#holder)
+    this.#holder = undefined
   }
 
   async renew(): Promise<void> {
     if (this.#held.size === 0) return
-    const { store, lease } = this.#deps
+    const { store, lease, now } = this.#deps
     await store.refresh?.()
-    await store.renew(this.#leases(), this.#leaseNow() + lease)
+    await store.renew(this.#leases(), this.#leaseTime(now().getTime()) + lease)
   }
 
   async sweep(): Promise<readonly Swept[]> {
     const { store, hold } = this.#deps
-    const now = await this.#alignedNow()
+    await store.refresh?.()
+    const now = this.#deps.now().getTime()
+    if (!this.#isAligned) await this.#align(now)
     // During a deployment old processes may still stop lanes.
     if (!hold) await store.free?.(now)
-    const lapsed = await store.lapsed(this.#leaseNow())
+    const lapsed = await store.lapsed(this.#leaseTime(now))
     const held = this.#heldInProcess()
     const swept: Swept[] = []
     const left = lapsed.filter((lease) => !held.has(keyOf(lease)))
     const step = Math.min(apart, spread / left.length)
     for (const [index, gone] of left.entries()) {
-      const { id, fence: _, owner: __, attempt, ...rest } = gone
+      const { id, fence, owner, attempt, ...rest } = gone
+      const lease = defined({ id, fence, owner })
       const failed = { reason: 'CRASHED', failures: [], attempt } as const
       // One of these entries may have caused the crash: they come back one by one, so that it does
       // not take the others along a second time.
       const wait = attempt === 1 ? Math.floor(index * step) : undefined
-      const settlement = this.#failure(leaseOf(gone), failed, wait)
-      const isSettled = await store.settle({ ...settlement, handled: [], sweeps: true })
+      const settlement = this.#failure(failed, now, wait)
+      const isSettled = await store.settle({ ...settlement, lease, handled: [], sweeps: true })
       if (!isSettled) continue
-      swept.push({ id, attempt, ...rest, state: settlement.to, ...dueOf(settlement) })
+      swept.push({ id, attempt, ...rest, ...settledAs(settlement) })
     }
     return swept
   }
@@ -199,62 +190,49 @@ export class Leases {
     return new Set([...this.#leases(), ...shared.flatMap((one) => [...one.leases()])].map(keyOf))
   }
 
-  /** The time, after the lanes were aligned with it at the first claim. */
-  async #alignedNow(): Promise<number> {
+  /** Prepares the first claim. */
+  async #align(now: number): Promise<void> {
     const { store, retry, hold } = this.#deps
-    await store.refresh?.()
-    const now = this.#now()
-    if (this.#isAligned) return now
     await store.align({ now, latest: now + retry.longest, free: !hold })
     this.#isAligned = true
-    return now
-  }
-
-  #now(): number {
-    return this.#deps.now().getTime()
+    this.watch.end()
+    if (store.place === undefined || this.#holder) return
+    this.#holder = { file: store.place, leases: () => this.#leases() }
+    processState().leaseHolders.add(this.#holder)
   }
 
   /** The store's own time: a user's `now` may differ from that of other holders. */
-  #leaseNow(): number {
-    const { store, now } = this.#deps
-    return (store.now ?? now)().getTime()
+  #leaseTime(now: number): number {
+    const { store } = this.#deps
+    return store.now ? store.now().getTime() : now
   }
 
-  #toWork(entry: Claimed): Work {
-    const { attempt, seq, name, source, storedAt, handled, failed = [], gap, highWaterMark } = entry
-    return {
-      lease: leaseOf(entry),
-      ...{ attempt, seq, source, storedAt, handled, failed, gap },
-      ...defined({ name, highWaterMark }),
-      ...openedOf(entry, this.#deps.encryption),
-    }
-  }
-
-  #settlement({ lease, attempt }: Work, verdict: Ended, handled: readonly string[]): Settlement {
-    const at = this.#now()
+  #settlement({ attempt }: Work, verdict: Ended, handled: readonly string[]) {
+    const at = this.#deps.now().getTime()
     switch (verdict.kind) {
       case 'done': {
         const highWaterMark = verdict.occurrence && highWaterMarkOf(verdict.occurrence, at)
-        return { to: 'done', lease, at, handled, ...(highWaterMark && { highWaterMark }) }
+        return { to: 'done', at, handled, ...(highWaterMark && { highWaterMark }) } as const
       }
       case 'skipped':
-        return { to: 'skipped', lease, at, handled, reason: verdict.reason }
-      case 'released':
-        return { to: 'released', lease, at, handled, ...defined({ failures: verdict.failures }) }
+        return { to: 'skipped', at, handled, reason: verdict.reason } as const
+      case 'released': {
+        const { failures } = verdict
+        return { to: 'released', at, handled, ...(failures && { failures }) } as const
+      }
       case 'failed': {
         const { reason, failures, fatal } = verdict
         const last = fatal ? Number.POSITIVE_INFINITY : attempt
-        return { ...this.#failure(lease, { reason, failures, attempt: last }), handled }
+        return { ...this.#failure({ reason, failures, attempt: last }, at), handled }
       }
     }
   }
 
-  #failure(lease: Lease, { attempt, ...why }: FailedAttempt, wait?: number) {
+  #failure({ attempt, ...why }: FailedAttempt, at: number, wait?: number) {
     const { hold, retry } = this.#deps
-    const at = this.#now()
     const delay = retry.delayAfter(attempt)
-    if (delay === undefined) return { to: 'dead', lease, at, hold, ...why } as const
-    return { to: 'retry', lease, at, due: at + (wait ?? delay), ...why } as const
+    if (delay === undefined) return { to: 'dead', at, hold, ...why } as const
+    return { to: 'retry', at, due: at + (wait ?? delay), ...why } as const
   }
 }
 
@@ -274,20 +252,30 @@ const assignedAs: Readonly<Record<Assigned, SettledWork>> = {
   lost: { state: 'lost' },
 }
 
-const dueOf = (settlement: Pick<Settlement, 'to'> & { readonly due?: number }) =>
-  settlement.due === undefined ? {} : { dueAt: new Date(settlement.due) }
+function settledAs<State>(settlement: { readonly to: State; readonly due?: number }) {
+  const { to: state, due } = settlement
+  return due === undefined ? { state } : { state, dueAt: new Date(due) }
+}
 
 /** Identifies one claim of one entry. */
 const keyOf = ({ id, fence }: Pick<Lease, 'id' | 'fence'>) => `${fence} ${id}`
 
-function leaseOf({ id, fence, owner }: Lease): Lease {
-  return defined({ id, fence, owner })
+function toWork(entry: Claimed, encryption: Encryption): Work {
+  const { id, fence, owner, occurredAt: _, metadata, body, failed = [], ...rest } = entry
+  const lease = owner === undefined ? { id, fence } : { id, fence, owner }
+  const opened = metadata && body && unpackContent(id, { metadata, body }, encryption)
+  if (opened) return { ...rest, lease, failed, ...opened }
+  const isRefused = [metadata, body].some((part) => !part || encryption.isRefused(part))
+  return { ...rest, lease, failed, ...(isRefused && { isUnrecoverable: true as const }) }
 }
 
 /** The latest occurrence done in a lane, after this event. */
 function highWaterMarkOf({ name, occurredAt, decision }: Occurrence, now: number): HighWaterMark {
   // A time far in the future would make every later event of the entity stale.
-  const credible = (at: number | undefined) => (at !== undefined && at > now + day ? undefined : at)
-  const decided = decision && defined({ ...decision, at: credible(decision.at) })
-  return defined({ final: isFinal(name), at: credible(occurredAt?.getTime()), decision: decided })
+  const max = now + day
+  const at = occurredAt?.getTime()
+  const mark = { final: isFinal(name), ...(at !== undefined && at <= max && { at }) }
+  if (!decision) return mark
+  const decidedAt = decision.at !== undefined && decision.at <= max ? decision.at : undefined
+  return { ...mark, decision: defined({ ...decision, at: decidedAt }) }
 }

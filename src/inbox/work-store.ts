@@ -75,6 +75,8 @@ export interface Claimed extends Lease {
   readonly handled: readonly string[]
   /** Handlers that failed at the attempt before; a crash or a drain keeps them. */
   readonly failed?: readonly string[]
+  /** No other open entry is in its lane. Without it a worker claims again once it has settled. */
+  readonly isLast?: true
   /** An earlier entry of the lane is dead. */
   readonly gap: boolean
   /** The latest occurrence that was done in this lane. */

@@ -25,6 +25,8 @@ export interface Work {
   readonly handled: readonly string[]
   /** The handlers that failed at the attempt before. */
   readonly failed: readonly string[]
+  /** When it was claimed, no other open entry was in its lane. */
+  readonly isLast?: true
   /** Its place in the order of arrival. */
   readonly seq: number
   readonly gap: boolean
@@ -115,7 +117,9 @@ export interface WorkSource {
   /** Opens the inbox for the worker of a vendor's receiver. */
   openFor(vendor: string | undefined): Promise<void>
   close(): Promise<void>
-  claim(limit: number): Promise<{ readonly works: readonly Work[]; readonly next?: number }>
+  claim(
+    limit: number,
+  ): Promise<{ readonly works: readonly Work[]; readonly next?: number | undefined }>
   /** Resolves after the commit; `lost` as well when the inbox was closed meanwhile. */
   settle(work: Work, verdict: Verdict, handled: readonly string[]): Promise<SettledWork>
   /** Stops renewing the lease of an entry that will not be settled here. */
@@ -134,6 +138,8 @@ export interface WorkSource {
   sinceStored(): Promise<number>
   /** Calls `wake` when there may be something to claim; the returned function ends that. */
   onWork(wake: () => void): () => void
+  /** Calls `kept` with the time of each entry that was kept here; the returned function ends that. */
+  onKept(kept: (at: number) => void): () => void
   /** Calls `report` for each operator's change that changed anything. */
   onOperated(report: (operated: Operated) => void): void
 }

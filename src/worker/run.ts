@@ -1,12 +1,18 @@
 // One stretch of a worker's work, from its first claim to a drain: claims as many entries as there
 // are places, attempts each of them, and settles it.
-import { isProcessEnding } from '../dispatch/in-flight.ts'
 import { RunningHandlers } from '../dispatch/run.ts'
 import { sleep } from '../foundation/abortable.ts'
 import { longestTimer } from '../foundation/check.ts'
-import { defined } from '../foundation/defined.ts'
-import { warnIfItThrows } from '../foundation/warn.ts'
-import type { FailedRequest, SettledAs, SettledWork, Work, WorkSource } from '../inbox/work.ts'
+import { processState } from '../host/process.ts'
+import { nextTurn } from '../host/runtime.ts'
+import type {
+  FailedRequest,
+  SettledAs,
+  SettledWork,
+  Verdict,
+  Work,
+  WorkSource,
+} from '../inbox/work.ts'
 import type { Pipeline } from '../pipeline.ts'
 import { type Attempted, attempt } from './attempt.ts'
 
@@ -16,17 +22,8 @@ export interface RunDeps {
   readonly inbox: WorkSource
   /** The number of places: entries at a time. */
   readonly concurrency: number
-  /** Called when a place becomes free. */
-  onCapacity(): void
-  onSettled(work: Work, settled: SettledAttempt): void
+  onSettled(entry: TakenEntry, settled: SettledWork): void
   onStoreError(failed: FailedRequest): void
-}
-
-/** How an attempt was settled. */
-export interface SettledAttempt extends SettledWork {
-  readonly verdict: Attempted['verdict']
-  /** Milliseconds since its claim. */
-  readonly duration: number
 }
 
 /** Bounds of a claim; a claim without bounds works for the worker itself. */
@@ -42,14 +39,23 @@ export interface ClaimBounds {
 /** The result of a claim: its attempts, and when the next lane is due. */
 export interface ClaimedAttempts {
   readonly attempts: readonly Promise<SettledAs>[]
-  readonly next?: number
+  readonly next?: number | undefined
   /** There may be more. */
   readonly isFull: boolean
 }
 
-/** One entry's place in the concurrency. */
-interface Room {
-  isTaken: boolean
+/** An entry from its claim until it is settled. */
+export interface TakenEntry {
+  readonly work: Work
+  /** When it was claimed, by `performance.now()`. */
+  readonly began: number
+  /** How often work had been announced when it was claimed. */
+  readonly announced: number
+  /** Whether it takes one of the places. */
+  hasPlace: boolean
+  verdict?: Verdict
+  readonly ended: Promise<SettledAs>
+  readonly end: (state: SettledAs) => void
 }
 
 /** Handlers with a time limit of their own. */
@@ -58,15 +64,21 @@ interface HandlerScope {
   end(): void
 }
 
+/** At most so many milliseconds between two claims of a run that polls. */
+const maxSleep = 1_000
 /** At most so many milliseconds between renewals: after a failover 36 s are left to renew a lease. */
 const maxBeat = 20_000
 
 const released: Attempted = { verdict: { kind: 'released' }, handled: [] }
+const lost: SettledWork = { state: 'lost' }
 
 /** Shared by everything that claims for one worker, so that `concurrency` bounds the sum. */
 export class WorkerRun {
   readonly #deps: RunDeps
-  /** Everything that a drain waits for: claims, attempts and commits. */
+  readonly #process = processState()
+  /** Entries that were claimed and are not settled. */
+  readonly #entries = new Set<TakenEntry>()
+  /** What else a drain waits for, such as claims. */
   readonly #pending = new Set<Promise<unknown>>()
   /** The handlers of claims without bounds. */
   readonly #own = new RunningHandlers()
@@ -77,13 +89,14 @@ export class WorkerRun {
   readonly #abort = new AbortController()
   /** Claims that wait for a place. */
   readonly #waiting = new Set<() => void>()
-  /** Each gives one entry up that the store has not settled. */
-  readonly #settling = new Set<() => void>()
   #isOver = false
-  /** Free places; negative while entries that cannot be settled have taken theirs back. */
+  /** There may be something to claim. */
+  #again = false
+  #wakeUp: (() => void) | undefined
+  /** How often work was announced. */
+  #announced = 0
+  /** Negative while entries that cannot be settled have taken their places back. */
   #free: number
-  /** Entries that were claimed and are not settled. */
-  #unsettled = 0
   #heartbeat: ReturnType<typeof setInterval> | undefined
 
   constructor(deps: RunDeps) {
@@ -93,19 +106,61 @@ export class WorkerRun {
 
   /** False once the run or the process ends: nothing more is claimed. */
   get isOpen(): boolean {
-    return !this.#ending.signal.aborted && !isProcessEnding()
+    return !this.#ending.signal.aborted && !this.#process.isEnding
   }
 
   get ending(): AbortSignal {
     return this.#ending.signal
   }
 
+  /** The number of entries that were claimed and are not settled. */
   get active(): number {
-    return this.#unsettled
+    return this.#entries.size
   }
 
-  get free(): number {
-    return this.#free
+  /** Announces that there may be something to claim. */
+  readonly wake = (): void => {
+    this.#announced++
+    this.#again = true
+    this.#wakeUp?.()
+  }
+
+  /**
+   * Claims when it is woken and has a place, when the next lane is due, and at least every second,
+   * until the run ends. It stays in the async context of its caller: a request may wake it, and that
+   * request's context does not belong to other events.
+   */
+  async poll(): Promise<void> {
+    let wait = maxSleep
+    while (!this.#ending.signal.aborted) {
+      if (!this.#again || this.#free <= 0) {
+        const { promise, resolve } = Promise.withResolvers<void>()
+        this.#wakeUp = resolve
+        const time = this.#again ? maxSleep : Math.min(Math.max(Math.ceil(wait), 1), maxSleep)
+        const timer = setTimeout(this.#look, time)
+        await promise
+        clearTimeout(timer)
+        continue
+      }
+      // Entries that end at the same time leave their places to one claim together.
+      await nextTurn()
+      this.#again = false
+      const began = performance.now()
+      wait = maxSleep
+      try {
+        const { isFull, next } = await this.claim()
+        if (isFull) this.#again = true
+        if (next !== undefined) wait = next - this.#deps.inbox.now().getTime()
+      } catch (error) {
+        this.#again = false
+        this.#deps.onStoreError({ asked: 'claim', error, began })
+      }
+    }
+  }
+
+  readonly #look = (): void => {
+    this.#again = true
+    this.#wakeUp?.()
   }
 
   /** Begins a scope whose handlers are aborted after `ms`; those that ran for half of it time out. */
@@ -121,9 +176,36 @@ export class WorkerRun {
     return { running, end }
   }
 
-  /** Waits for a place while there are milliseconds left, claims as many entries as fit, and attempts them. */
-  claim(bounds: ClaimBounds = {}): Promise<ClaimedAttempts> {
-    return this.track(this.#claim(bounds))
+  /** Waits for a place while there is time left, claims as many entries as fit, and attempts them. */
+  async claim(bounds: ClaimBounds = {}): Promise<ClaimedAttempts> {
+    const { max = Number.POSITIVE_INFINITY, running = this.#own, left, onRoom } = bounds
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#pending.add(promise)
+    let places = 0
+    try {
+      while (this.isOpen && this.#free <= 0 && !isOver(left)) await this.#placeOr(left)
+      if (!this.isOpen || isOver(left)) return { attempts: [], isFull: false }
+      onRoom?.()
+      places = Math.min(max, this.#free)
+      this.#free -= places
+      this.#wakeOne()
+      const announced = this.#announced
+      const { works, next } = await this.#deps.inbox.claim(places)
+      places -= works.length
+      // If a drain began meanwhile, the entries go back as they came.
+      const by = this.isOpen ? running : undefined
+      const attempts: Promise<SettledAs>[] = []
+      for (const work of works) attempts.push(this.#take(work, { announced, running: by }))
+      return { attempts, isFull: places === 0, next }
+    } finally {
+      this.#free += places
+      // It may have been woken for a place that the next claim can use.
+      this.#wakeOne()
+      // The poll may have found no place meanwhile.
+      if (running !== this.#own) this.#look()
+      this.#pending.delete(promise)
+      resolve()
+    }
   }
 
   /**
@@ -133,6 +215,7 @@ export class WorkerRun {
   async end(grace: number): Promise<void> {
     this.#ending.abort()
     for (const wake of this.#waiting) wake()
+    this.#wakeUp?.()
     const abort = setTimeout(() => {
       const reason = new DOMException('the worker is shutting down', 'AbortError')
       this.#abort.abort(reason)
@@ -144,57 +227,28 @@ export class WorkerRun {
     clearTimeout(abort)
     clearTimeout(giveUp)
     this.#isOver = true
-    for (const lose of this.#settling) lose()
-    clearInterval(this.#heartbeat)
+    for (const entry of this.#entries) this.#end(entry, lost)
   }
 
   /** Makes the end of the run wait for a promise. */
-  async track<Result>(promise: Promise<Result>): Promise<Result> {
+  track<Result>(promise: Promise<Result>): Promise<Result> {
     this.#pending.add(promise)
-    try {
-      return await promise
-    } finally {
-      this.#pending.delete(promise)
-    }
+    const end = () => this.#pending.delete(promise)
+    promise.then(end, end)
+    return promise
   }
 
   async #quiet(): Promise<void> {
-    while (this.#pending.size > 0) await Promise.allSettled(this.#pending)
-  }
-
-  async #claim(bounds: ClaimBounds): Promise<ClaimedAttempts> {
-    const { max = Number.POSITIVE_INFINITY, running = this.#own, onRoom } = bounds
-    const { left = () => longestTimer } = bounds
-    while (this.isOpen && this.#free <= 0 && left() > 0) await this.#placeOr(left())
-    if (!this.isOpen || left() <= 0) {
-      // It may have been woken for a place that the next claim can use.
-      this.#wakeOne()
-      return { attempts: [], isFull: false }
-    }
-    onRoom?.()
-    const limit = Math.min(max, this.#free)
-    this.#free -= limit
-    this.#wakeOne()
-    let unused = limit
-    try {
-      const { works, next } = await this.#deps.inbox.claim(limit)
-      unused -= works.length
-      // If a drain began meanwhile, the entries go back as they came.
-      const by = this.isOpen ? running : undefined
-      const attempts = works.map((work) => this.track(this.#work(work, by)))
-      return defined({ attempts, isFull: unused === 0, next })
-    } finally {
-      this.#free += unused
-      this.#wakeOne()
-      // The poll may have found no place meanwhile.
-      if (running !== this.#own) this.#deps.onCapacity()
+    while (this.#pending.size + this.#entries.size > 0) {
+      const entries = [...this.#entries].map(({ ended }) => ended)
+      await Promise.allSettled([...this.#pending, ...entries])
     }
   }
 
-  /** Resolves when a place may be free, or after so many milliseconds. */
-  async #placeOr(ms: number): Promise<void> {
+  /** Resolves when a place may be free, or when the time is over. */
+  async #placeOr(left: ClaimBounds['left']): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>()
-    const timer = setTimeout(resolve, Math.min(ms, longestTimer))
+    const timer = setTimeout(resolve, Math.min(left?.() ?? longestTimer, longestTimer))
     this.#waiting.add(resolve)
     await promise
     this.#waiting.delete(resolve)
@@ -209,79 +263,83 @@ export class WorkerRun {
     wake()
   }
 
-  /** Attempts an entry and settles it; without handlers that may run it is released. */
-  async #work(work: Work, running: RunningHandlers | undefined): Promise<SettledAs> {
+  /** Begins the attempt at an entry; without handlers that may run the entry is released. */
+  #take(
+    work: Work,
+    { announced, running }: { announced: number; running: RunningHandlers | undefined },
+  ): Promise<SettledAs> {
+    const { promise: ended, resolve: end } = Promise.withResolvers<SettledAs>()
     const began = performance.now()
-    const room: Room = { isTaken: true }
-    this.#unsettled++
-    this.#startHeartbeat()
-    try {
-      const { pipeline, inbox } = this.#deps
-      const mayRun = running && !this.#abort.signal.aborted
-      const attempted = mayRun ? await attempt(work, { pipeline, inbox, running }) : released
-      const settling = this.#settle(work, attempted, room)
-      // Leave at once, so that the next claim can share the commit that settles this entry.
-      this.#leave(room)
-      const settled = await settling
-      const duration = performance.now() - began
-      const report = { verdict: attempted.verdict, ...settled, duration }
-      // The user's clock may throw.
-      warnIfItThrows('the report of an entry', () => this.#deps.onSettled(work, report))
-      return settled.state
-    } finally {
-      this.#leave(room)
-      this.#unsettled--
-      if (this.#unsettled === 0) this.#stopHeartbeat()
-    }
+    const entry: TakenEntry = { work, began, announced, hasPlace: true, ended, end }
+    this.#entries.add(entry)
+    this.#heartbeat ??= this.#startHeartbeat()
+    void this.#attempt(entry, running)
+    if (this.#isOver) this.#end(entry, lost)
+    return ended
   }
 
-  /** Resolves with `lost` once the run is over, whatever the store does. */
-  async #settle(work: Work, attempted: Attempted, room: Room): Promise<SettledWork> {
-    const given = Promise.withResolvers<SettledWork>()
-    const lose = () => given.resolve({ state: 'lost' })
-    if (this.#isOver) lose()
-    this.#settling.add(lose)
-    this.#settleAtLast(work, attempted, room).then(given.resolve, given.reject)
+  async #attempt(entry: TakenEntry, running: RunningHandlers | undefined): Promise<void> {
+    const { pipeline, inbox } = this.#deps
+    const { work } = entry
+    const mayRun = running && !this.#abort.signal.aborted
+    const attempted = mayRun ? await attempt(work, { pipeline, inbox, running }) : released
+    entry.verdict = attempted.verdict
+    const asked = performance.now()
+    const settling = inbox.settle(work, attempted.verdict, attempted.handled)
+    // Leave at once, so that the next claim can share the commit that settles this entry.
+    this.#leave(entry)
     try {
-      return await given.promise
-    } finally {
-      this.#settling.delete(lose)
-      this.#deps.inbox.abandon(work)
+      this.#end(entry, await settling)
+    } catch (error) {
+      this.#deps.onStoreError({ asked: 'settle', error, began: asked })
+      this.#end(entry, await this.#settleAtLast(entry, attempted))
     }
   }
 
   /** Repeats until the store settles it: a handler that succeeded must not run again for a full disk. */
-  async #settleAtLast(
-    work: Work,
-    { verdict, handled }: Attempted,
-    room: Room,
-  ): Promise<SettledWork> {
-    for (let wait = 100; ; wait = Math.min(wait * 2, 5_000)) {
+  async #settleAtLast(entry: TakenEntry, { verdict, handled }: Attempted): Promise<SettledWork> {
+    for (let wait = 100; !this.#abort.signal.aborted; wait = Math.min(wait * 2, 5_000)) {
+      // The entry takes its place back: while nothing can be settled, nothing more is claimed.
+      if (!entry.hasPlace) this.#free--
+      entry.hasPlace = true
+      await sleep(wait, this.#abort.signal).catch(() => {})
       const began = performance.now()
       try {
-        return await this.#deps.inbox.settle(work, verdict, handled)
+        return await this.#deps.inbox.settle(entry.work, verdict, handled)
       } catch (error) {
         this.#deps.onStoreError({ asked: 'settle', error, began })
-        if (this.#abort.signal.aborted) return { state: 'lost' }
-        // The entry takes its place back: while nothing can be settled, nothing more is claimed.
-        if (!room.isTaken) this.#free--
-        room.isTaken = true
-        await sleep(wait, this.#abort.signal).catch(() => {})
       }
     }
+    return lost
   }
 
-  #leave(room: Room): void {
-    if (!room.isTaken) return
-    room.isTaken = false
+  /** Frees the place of an entry. */
+  #leave(entry: TakenEntry): void {
+    if (!entry.hasPlace) return
+    entry.hasPlace = false
+    const { work, verdict, announced } = entry
+    const isEnd = verdict?.kind === 'done' || verdict?.kind === 'skipped'
+    // If nothing waits behind this entry and nothing came since its claim, a claim would find nothing.
+    const isIdle = isEnd && work.isLast && this.#free > 0 && announced === this.#announced
     this.#free++
     this.#wakeOne()
-    this.#deps.onCapacity()
+    if (!isIdle) this.#look()
+  }
+
+  /** Ends an entry once; at the end of the run it is lost, whatever the store does. */
+  #end(entry: TakenEntry, settled: SettledWork): void {
+    if (!this.#entries.delete(entry)) return
+    this.#leave(entry)
+    if (settled === lost) this.#deps.inbox.abandon(entry.work)
+    this.#deps.onSettled(entry, settled)
+    entry.end(settled.state)
+    if (this.#entries.size > 0) return
+    clearInterval(this.#heartbeat)
+    this.#heartbeat = undefined
   }
 
   /** Renews the leases of the entries at work, one renewal at a time. */
-  #startHeartbeat(): void {
-    if (this.#heartbeat !== undefined) return
+  #startHeartbeat(): ReturnType<typeof setInterval> {
     const { inbox, onStoreError } = this.#deps
     let isRenewing = false
     const beat = async () => {
@@ -291,12 +349,10 @@ export class WorkerRun {
       await inbox.renew().catch((error) => onStoreError({ asked: 'renew', error, began }))
       isRenewing = false
     }
-    this.#heartbeat = setInterval(beat, Math.min(inbox.lease / 3, maxBeat))
-    this.#heartbeat.unref?.()
-  }
-
-  #stopHeartbeat(): void {
-    clearInterval(this.#heartbeat)
-    this.#heartbeat = undefined
+    const timer = setInterval(beat, Math.min(inbox.lease / 3, maxBeat))
+    timer.unref?.()
+    return timer
   }
 }
+
+const isOver = (left: ClaimBounds['left']) => left !== undefined && left() <= 0

@@ -2,11 +2,11 @@
 import { WebhookError } from '../errors.ts'
 import { checkOptionNames, invalid, kindShown } from '../foundation/check.ts'
 import { defined } from '../foundation/defined.ts'
-import { warnOnce } from '../foundation/warn.ts'
+import { warnIfItThrows, warnOnce } from '../foundation/warn.ts'
 import { pipelineOf } from '../host/brands.ts'
 import { processState } from '../host/process.ts'
 import type { FailedRequest, SettledWork, Swept, Work, WorkSource } from '../inbox/work.ts'
-import { describeError, type Observation, printable, timed } from '../observe/observe.ts'
+import { describeError, printable, timed } from '../observe/observe.ts'
 import type { Pipeline } from '../pipeline.ts'
 import type { Receiver } from '../receiver.ts'
 import {
@@ -16,9 +16,8 @@ import {
   type RunOnceReport,
   type WorkerOptions,
 } from './options.ts'
-import { Poll } from './poll.ts'
 import { hour, Retention } from './retention.ts'
-import { WorkerRun } from './run.ts'
+import { type TakenEntry, WorkerRun } from './run.ts'
 import { RunOnce } from './run-once.ts'
 import { Signals } from './signals.ts'
 
@@ -92,7 +91,6 @@ class InboxWorker implements Worker {
   readonly #once: RunOnce
   /** From the first claim to a drain. */
   #run: WorkerRun | undefined
-  #poll: Poll | undefined
   #started: Promise<void> | undefined
   #draining: Promise<void> | undefined
   /** Undo what `start` began. */
@@ -160,7 +158,7 @@ class InboxWorker implements Worker {
     }
     // Drained before it began.
     if (!run.isOpen) return
-    const poll = this.#startPoll(run)
+    void run.poll()
     const { sweepEvery, place } = this.#inbox
     const timers = [
       setInterval(() => this.#sweep(), sweepEvery),
@@ -169,26 +167,14 @@ class InboxWorker implements Worker {
     ]
     for (const timer of timers) timer.unref?.()
     this.#endings = [
-      () => poll.stop(),
       () => timers.forEach(clearInterval),
-      this.#pipeline.listen((seen) => this.#noteArrival(seen)),
-      this.#inbox.onWork(() => poll.wake()),
+      this.#inbox.onWork(run.wake),
+      this.#inbox.onKept((at) => this.#idle.arrived(at)),
       this.#signals.listen(),
     ]
     this.#endings.push(takeOver(place ?? this.#inbox, this.#pipeline, () => void this.drain()))
-    poll.wake()
+    run.wake()
     this.#sweepRetention(run)
-  }
-
-  #startPoll(run: WorkerRun): Poll {
-    const poll = new Poll({
-      now: this.#inbox.now,
-      hasRoom: () => run.free > 0,
-      claim: () => run.claim(),
-      failed: (error, began) => this.#failed({ asked: 'claim', error, began }),
-    })
-    this.#poll = poll
-    return poll
   }
 
   #openRun(): WorkerRun {
@@ -196,11 +182,7 @@ class InboxWorker implements Worker {
       pipeline: this.#pipeline,
       inbox: this.#inbox,
       concurrency: this.#options.concurrency,
-      onCapacity: () => this.#poll?.wake(),
-      onSettled: ({ lease, ...work }, { verdict, ...settled }) => {
-        const reason = 'reason' in verdict ? verdict.reason : undefined
-        this.#reportSettled({ ...work, reason, ...settled, id: lease.id })
-      },
+      onSettled: this.#reportEnd,
       onStoreError: (failed) => this.#failed(failed),
     })
     return this.#run
@@ -222,7 +204,7 @@ class InboxWorker implements Worker {
   async #sweep(): Promise<void> {
     const began = performance.now()
     try {
-      if (this.#reportCrashed(await this.#inbox.sweep())) this.#poll?.wake()
+      if (this.#reportCrashed(await this.#inbox.sweep())) this.#run?.wake()
     } catch (error) {
       this.#failed({ asked: 'sweep', error, began })
     }
@@ -232,27 +214,21 @@ class InboxWorker implements Worker {
     return run.track(this.#retention.sweep({ signal: run.ending, goesOn }))
   }
 
-  #noteArrival(seen: Observation): void {
-    if (seen.type === 'outcome' && seen.kind === 'accepted') this.#idle.arrived(seen.at.getTime())
-  }
-
   /** Asks a shared store too: behind a balancer each process receives a part of the deliveries. */
   async #checkIdle(): Promise<void> {
-    const now = this.#pipeline.now().getTime()
-    const silent = this.#idle.check(now)
-    if (!silent) return
     const began = performance.now()
     try {
-      // An age, because the clocks of the store and of this process differ.
+      const now = this.#inbox.now().getTime()
+      const silent = this.#idle.check(now)
+      if (!silent) return
       const stored = now - (await this.#inbox.sinceStored())
       if (stored > silent.since + 1_000) return this.#idle.arrived(stored)
+      const times = timed(this.#pipeline.now(), now - silent.since)
+      const since = times.startedAt
+      this.#pipeline.observe({ type: 'silence', ...times, since, usual: silent.usual })
     } catch (error) {
-      return this.#failed({ asked: 'stats', error, began })
+      this.#failed({ asked: 'stats', error, began })
     }
-    const at = this.#pipeline.now()
-    const times = timed(at, at.getTime() - silent.since)
-    const since = times.startedAt
-    this.#pipeline.observe({ type: 'silence', ...times, since, usual: silent.usual })
   }
 
   #reportCrashed(swept: readonly Swept[]): boolean {
@@ -260,13 +236,24 @@ class InboxWorker implements Worker {
     return swept.length > 0
   }
 
-  #reportSettled({ id, storedAt, duration, ...work }: SettledEntry): void {
+  readonly #reportEnd = ({ work, verdict, began }: TakenEntry, settled: SettledWork): void => {
+    // The default observer uses these two states alone.
+    const isWarned = settled.state === 'dead' || settled.state === 'retry'
+    if (!isWarned && !this.#pipeline.hearAll) return
+    const { lease, attempt, name, storedAt } = work
+    const reason = verdict && 'reason' in verdict ? verdict.reason : undefined
+    const duration = performance.now() - began
+    const entry = { id: lease.id, attempt, storedAt, duration, ...defined({ name, reason }) }
+    // The user's clock may throw.
+    warnIfItThrows('the report of an entry', () => this.#reportSettled({ ...entry, ...settled }))
+  }
+
+  #reportSettled({ id, storedAt, duration, ...settled }: SettledEntry): void {
     const age = Math.max(0, this.#inbox.now().getTime() - storedAt)
-    const { state, attempt, name, reason, dueAt } = work
     const at = this.#pipeline.now()
     const times = duration === undefined ? { at } : timed(at, duration)
-    const seen = { type: 'settled' as const, ...times, entryId: id, state, attempt, name, reason }
-    this.#pipeline.observe(defined({ ...seen, dueAt, age }), this.#inbox.place)
+    const seen = { type: 'settled' as const, ...times, entryId: id, ...settled, age }
+    this.#pipeline.observe(seen, this.#inbox.place)
   }
 
   #failed({ asked, error, began }: FailedRequest): void {
@@ -279,7 +266,7 @@ interface SettledEntry
   extends Pick<Work, 'attempt' | 'name' | 'storedAt'>,
     Omit<SettledWork, 'reason'> {
   readonly id: string
-  readonly reason?: string | undefined
+  readonly reason?: string
   /** Unknown if its process crashed. */
   readonly duration?: number
 }

@@ -15,22 +15,76 @@ const stores = [
   ['SQLite', () => sqliteStore(temporaryFile())],
 ] as const
 
-test('a claim of runOnce that found nothing says that there is room, and one of the poll does not', async () => {
-  const onCapacity = vi.fn()
-  const inbox = { claim: async () => ({ works: [] }) }
+/** A run over an inbox that has nothing, with the times at which it was asked. */
+function idleRun(concurrency = 1) {
+  const claims: number[] = []
+  const claim = async (limit: number) => {
+    claims.push(limit)
+    return { works: [] }
+  }
+  const inbox = { claim, now: () => new Date(), timeout: 0 }
   const ignore = () => {}
-  const deps = { pipeline: {}, inbox, onCapacity, onSettled: ignore, onStoreError: ignore }
-  const run = new WorkerRun({ ...deps, concurrency: 2 } as never)
-  await run.claim()
-  expect(onCapacity).not.toHaveBeenCalled()
+  const deps = { pipeline: {}, inbox, concurrency, onSettled: ignore, onStoreError: ignore }
+  const run = new WorkerRun(deps as never)
+  onTestFinished(() => run.end(0))
+  return { run, claims, inbox }
+}
+
+test('a worker looks again once a claim of runOnce has given its places back', async () => {
+  const { run, claims, inbox } = idleRun()
+  const [asked, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const { claim } = inbox
+  inbox.claim = async (limit) => {
+    asked.resolve()
+    await answered.promise
+    return claim(limit)
+  }
   const { running, end } = run.beginScope(Number.POSITIVE_INFINITY)
   onTestFinished(end)
-  await run.claim({ max: 1, running })
-  expect(onCapacity).toHaveBeenCalledOnce()
+  const once = run.claim({ max: 1, running })
+  await asked.promise
+  void run.poll()
+  run.wake()
+  await delay(20)
+  answered.resolve()
+  await once
+  await until(() => claims.length === 2)
+})
+
+test('a worker claims nothing more after the end of its run, whatever wakes it', async () => {
+  const { run, claims } = idleRun()
+  void run.poll()
+  await run.end(0)
+  run.wake()
+  await delay(20)
+  expect(claims).toEqual([])
 })
 
 describe.each(stores)('at work on %s', (_, store) => {
   const fresh = (parts: Parts = {}) => setUp({ store: store(), ...parts })
+
+  test('asks once for an entry behind which nothing waits, and again for any other', async () => {
+    const kept = store()
+    const { claim } = kept
+    let claims = 0
+    kept.claim = (request) => {
+      claims++
+      return claim.call(kept, request)
+    }
+    const { deliver, receiver, worker, settled } = setUp({ store: kept })
+    receiver.on('*', () => {})
+    await worker.start()
+    await until(() => claims > 0)
+    await delay(20)
+    claims = 0
+    await deliver(event())
+    await until(() => settled().length === 1)
+    await delay(20)
+    expect(claims).toBe(1)
+    await Promise.all([deliver(event()), deliver(event()), deliver(event())])
+    await until(() => settled().length === 4)
+    expect(claims).toBeGreaterThanOrEqual(4)
+  })
 
   test('an entry that the store gives out again waits for its attempt to end', async () => {
     const kept = store()

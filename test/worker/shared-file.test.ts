@@ -9,8 +9,8 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-/** The inboxes of this process that hold anything. */
-const holders = () => processState().leaseHolders.size
+/** The leases that the inboxes of this process hold. */
+const held = () => [...processState().leaseHolders].flatMap((one) => [...one.leases()]).length
 
 /** An inbox of the program, and one of a bundle in which a handler is at work. */
 async function atWork() {
@@ -43,18 +43,18 @@ async function atWork() {
 test('what an inbox of this process is at stays at work for the others, however long the machine slept', async () => {
   const { first, second, running, end, begun } = await atWork()
   expect(await first.worker.runOnce()).toMatchObject({ done: 0 })
-  expect([begun(), first.settled(), holders()]).toEqual([1, [], 1])
+  expect([begun(), first.settled(), held()]).toEqual([1, [], 1])
   end.resolve()
   expect(await running).toMatchObject({ done: 1 })
   expect(second.settled()).toEqual(['done'])
   expect(await first.worker.runOnce()).toMatchObject({ done: 0 })
-  expect([begun(), holders()]).toEqual([1, 0])
+  expect([begun(), held()]).toEqual([1, 0])
 })
 
 test.each(['drained', 'closed'])('an inbox that was %s holds nothing', async (how) => {
   const { first, second, begun } = await atWork()
   await (how === 'drained' ? second.worker.drain({ grace: 0 }) : second.inbox.close())
-  expect(holders()).toBe(0)
+  expect(held()).toBe(0)
   await expect.poll(async () => (await first.worker.runOnce()).done).toBe(1)
   expect(begun()).toBe(2)
 })

@@ -650,7 +650,7 @@ describe('a worker', () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
     try {
       const clock = fakeClock()
-      const { deliver, receiver, worker, seen } = setUp({ receiver: { now: clock.now } })
+      const { deliver, receiver, worker, seen } = setUp({ now: clock.now })
       receiver.on('*', () => {})
       await worker.start()
       for (let at = 0; at < 25; at++) {

@@ -179,6 +179,7 @@ function toClaimed(tables: MemoryTables, row: MemoryRow): Claimed {
     body: body && new Uint8Array(body),
     handled: [...row.handled],
     failed: failed.length > 0 ? failed : undefined,
+    isLast: tables.inLane(row.lane).every((one) => one === row || !isOpen(one.state)) || undefined,
     gap: tables.inLane(row.lane).some((one) => one.state === 'dead' && one.seq < seq),
     highWaterMark: tables.marks.get(row.lane)?.mark,
   })

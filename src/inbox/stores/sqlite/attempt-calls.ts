@@ -104,6 +104,7 @@ export class AttemptCalls {
       ...present(entry),
       ...this.#sql.content.get(head),
       handled: this.#tables.handled(head),
+      ...(!this.#sql.behind.get(lane, head) && { isLast: true as const }),
       gap: this.#sql.gap.get(lane, head) !== undefined,
       ...(failed && { failed }),
       ...(mark && { highWaterMark: toHighWaterMark(mark) }),
@@ -149,6 +150,8 @@ function attemptStatements(db: SqliteDatabase) {
       fence = fence + 1, owner = ?, lease_until = ?, due = null where seq = ? returning id, fence,
       attempt, seq, name, source, occurred_at as occurredAt, stored_at as storedAt, failures`),
     content: make<ContentRow>('select metadata, body from idv_contents where seq = ?'),
+    behind: make<object>(`select 1 from idv_entries where lane = ? and seq > ?
+      and state in ('stored', 'leased', 'retry') limit 1`),
     gap: make<object>(
       "select 1 from idv_entries where lane = ? and seq < ? and state = 'dead' limit 1",
     ),
