@@ -78,7 +78,7 @@ export class WorkerRun {
   readonly #process = processState()
   /** Entries that were claimed and are not settled. */
   readonly #entries = new Set<TakenEntry>()
-  /** What else a drain waits for, such as claims. */
+  /** A drain waits for these too, such as claims. */
   readonly #pending = new Set<Promise<unknown>>()
   /** The handlers of claims without bounds. */
   readonly #own = new RunningHandlers()

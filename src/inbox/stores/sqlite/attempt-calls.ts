@@ -26,11 +26,6 @@ type LeasedColumns =
   | 'storedAt'
 type LeasedRow = Nullable<Pick<Claimed, LeasedColumns>> & { readonly failures: string | null }
 
-interface ContentRow {
-  readonly metadata: Uint8Array
-  readonly body: Uint8Array
-}
-
 type SettlementTo<To> = Extract<Settlement, { readonly to: To }>
 
 export class AttemptCalls {
@@ -98,14 +93,15 @@ export class AttemptCalls {
     }
     this.#tables.moved(before.state, 'leased')
     const { failures, ...entry } = row
+    const around = this.#sql.around.get(lane, head, lane, head)
     const mark = this.#sql.highWaterMark.get(lane)
     const failed = failures === null || failures === '[]' ? undefined : failedOf(failures)
     return {
       ...present(entry),
       ...this.#sql.content.get(head),
       handled: this.#tables.handled(head),
-      ...(!this.#sql.behind.get(lane, head) && { isLast: true as const }),
-      gap: this.#sql.gap.get(lane, head) !== undefined,
+      gap: around?.gap === 1,
+      ...(around?.isLast === 1 && { isLast: true as const }),
       ...(failed && { failed }),
       ...(mark && { highWaterMark: toHighWaterMark(mark) }),
     }
@@ -149,12 +145,13 @@ function attemptStatements(db: SqliteDatabase) {
     lease: make<LeasedRow>(`update idv_entries set state = 'leased', attempt = attempt + 1,
       fence = fence + 1, owner = ?, lease_until = ?, due = null where seq = ? returning id, fence,
       attempt, seq, name, source, occurred_at as occurredAt, stored_at as storedAt, failures`),
-    content: make<ContentRow>('select metadata, body from idv_contents where seq = ?'),
-    behind: make<object>(`select 1 from idv_entries where lane = ? and seq > ?
-      and state in ('stored', 'leased', 'retry') limit 1`),
-    gap: make<object>(
-      "select 1 from idv_entries where lane = ? and seq < ? and state = 'dead' limit 1",
+    content: make<Required<Pick<Claimed, 'metadata' | 'body'>>>(
+      'select metadata, body from idv_contents where seq = ?',
     ),
+    around: make<{ readonly gap: number; readonly isLast: number }>(`select
+      exists (select 1 from idv_entries where lane = ? and seq < ? and state = 'dead') as gap,
+      not exists (select 1 from idv_entries where lane = ? and seq > ?
+        and state in ('stored', 'leased', 'retry')) as isLast`),
     highWaterMark: make<HighWaterMarkRow>(
       'select at, final, decision from idv_high_water_marks where lane = ?',
     ),
