@@ -2,13 +2,12 @@
 // None ever holds the API key, a query or a body.
 import { defined } from '../foundation/defined.ts'
 import { apiErrorBrand } from '../host/brands.ts'
-import type { Client, Verification } from '../protocol/resources.ts'
 import type { endpoints } from './contract.ts'
 
 /** The name of an endpoint in the contract's table. */
 export type EndpointName = keyof typeof endpoints
 
-/** The options of every call, including the lookup after an unknown outcome. */
+/** The options of every call. */
 export interface CallOptions {
   /**
    * Ends the call and its waits with the signal's reason. A create call that was already sent
@@ -168,29 +167,16 @@ export class MalformedResponseError extends ApiError<'RESPONSE_MALFORMED'> {
   override readonly name = 'MalformedResponseError'
 }
 
-/** Finds the resources that the create call may have made. */
-type LookUp = (options?: CallOptions) => Promise<readonly (Verification | Client)[]>
-
 /**
  * A create call that may or may not have taken effect. It was not retried, because the service has
- * no idempotency keys; `lookUp()` finds what exists, `cause` is the failure.
+ * no idempotency keys; `cause` is the failure. List what exists before you call again.
  */
 export class OutcomeUnknownError extends ApiError<'OUTCOME_UNKNOWN'> {
   override readonly name = 'OutcomeUnknownError'
-  /**
-   * The resources that match the call's input, newest first, created since it began by the
-   * service's clock (within a day, if no response has shown that clock). Empty means that the
-   * resource does not exist, or not yet.
-   *
-   * @throws ApiError if the look-up itself fails; the signal's reason
-   */
-  declare readonly lookUp: LookUp
 
-  constructor(init: Omit<ApiErrorInit, 'code' | 'message'>, lookUp: LookUp) {
+  constructor(init: Omit<ApiErrorInit, 'code' | 'message'>) {
     const message =
-      'it is unknown whether the service processed the request, so it was not retried: call error.lookUp()'
+      'it is unknown whether the service processed the request, so it was not retried: list the records to see whether it exists'
     super({ ...init, message, code: 'OUTCOME_UNKNOWN' })
-    // Not enumerable: its closure holds the input, which must not show where errors are printed.
-    Object.defineProperty(this, 'lookUp', { value: lookUp })
   }
 }

@@ -2,14 +2,14 @@
 // the schemas that the service's own responses follow, as the service's 422 would report it.
 import { checkOptionNames, suggestion } from '../foundation/check.ts'
 import { defined } from '../foundation/defined.ts'
-import type { CallOptions } from './api-error.ts'
 import {
+  type CallOptions,
   type EndpointName,
   type FieldError,
   type RequestDetails,
   ValidationError,
 } from './api-error.ts'
-import { endpoints } from './contract.ts'
+import { endpoints, type InputSchema } from './contract.ts'
 
 /** Section 9: the deprecated paths stay until interface release 2.19.0 at least. */
 export type PathFamily = 'canonical' | 'legacy'
@@ -58,7 +58,7 @@ export function prepared(target: Target, { endpoint, id, query, body, options = 
   // A redirect would carry the key to another host.
   const redirect = 'manual' as const
   const init = defined({ method, headers: { ...target.headers, ...json }, redirect, body: text })
-  return { url: `${target.baseUrl}${path}${queryText(wire)}`, path, init, body: text ?? '' }
+  return { url: `${target.baseUrl}${path}${queryText(wire)}`, path, init }
 }
 
 /** The path of an endpoint below the base address. */
@@ -94,19 +94,6 @@ function queryText(query: Readonly<Record<string, unknown>>): string {
 function timeoutFaults(timeout: number | undefined) {
   if (timeout === undefined || (timeout > 0 && timeout < 2 ** 31)) return []
   return [{ field: 'timeout', message: 'must be milliseconds above 0' }]
-}
-
-/** The part of a schema that checking uses. */
-interface InputSchema {
-  readonly shape: Readonly<Record<string, unknown>>
-  safeParse(value: unknown): {
-    readonly error?: {
-      readonly issues: readonly {
-        readonly path: readonly PropertyKey[]
-        readonly message: string
-      }[]
-    }
-  }
 }
 
 /** The first fault of each field that the service would refuse. */

@@ -13,7 +13,7 @@ import { warn, warnIfItThrows } from '../foundation/warn.ts'
 import type { Fetch } from './attempt.ts'
 import type { PathFamily } from './call.ts'
 import { createLimiter, type Limiter } from './limiter.ts'
-import { type ObserveRequests, type Sender, ServiceClock } from './request.ts'
+import type { ObserveRequests, Sender } from './request.ts'
 import { type RequestRetryOptions, retryPolicy } from './retry.ts'
 
 /** Options of `createClient`. */
@@ -40,7 +40,7 @@ export interface ClientOptions {
   /** Called after every attempt; by default unexpected response fields become process warnings. */
   readonly observe?: ObserveRequests | undefined
   /**
-   * The clock for `Retry-After` dates, observed times and look-ups, and for the limiter that the
+   * The clock for `Retry-After` dates, and observed times, and for the limiter that the
    * client creates; by default that limiter has a clock that never goes back.
    */
   readonly now?: Clock | undefined
@@ -90,7 +90,6 @@ export function createSender(options: ClientOptions): Sender {
     retry: retryPolicy(options.retry),
     limiter: limiterOf(options.limiter, options.now),
     now,
-    serviceClock: new ServiceClock(),
     observe: guardedObserver(options.observe ?? warnStrangeAnswers()),
     redact: (text) => text.replaceAll(apiKey, '***'),
   }

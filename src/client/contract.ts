@@ -26,7 +26,7 @@ const page = z.int().min(limits.page.min).default(limits.page.default)
 const limit = z.int().min(limits.limit.min).max(limits.limit.max).default(limits.limit.default)
 
 /** Section 4.1. */
-export const createVerificationBody = z.object({
+const createVerificationBody = z.object({
   type: z.enum(verificationTypes),
   requirements: z.array(z.enum(requirementNames)).min(1),
   clientId: uuid.optional(),
@@ -62,7 +62,7 @@ const listVerificationsQuery = z.object({
 })
 
 /** Section 4.4. */
-export const createClientBody = z.object({
+const createClientBody = z.object({
   nameFirst: z.string().max(limits.clientShort).optional(),
   nameLast: z.string().max(limits.clientShort).optional(),
   businessName: z.string().max(limits.clientLong).optional(),
@@ -138,6 +138,9 @@ export const endpoints = {
     errors: [401, 404, 429],
   },
 } as const
+
+/** The schema of a body or a query. */
+export type InputSchema = z.ZodObject
 
 /** Input is never changed, so frozen objects fit. */
 export type DeepReadonly<Value> = Value extends (infer Item)[]

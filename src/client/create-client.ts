@@ -1,5 +1,4 @@
 // The typed client of the service: its six endpoints, and iteration over its two lists.
-import { stopwatch } from '../foundation/clock.ts'
 import { defined } from '../foundation/defined.ts'
 import {
   type AssembledVerification,
@@ -8,8 +7,6 @@ import {
   type Verification,
 } from '../protocol/resources.ts'
 import type { CallOptions } from './api-error.ts'
-import { isApiError, OutcomeUnknownError } from './api-error.ts'
-import type { Call } from './call.ts'
 import { type ClientOptions, createSender } from './client-options.ts'
 import type {
   ClientQuery,
@@ -17,7 +14,6 @@ import type {
   CreateVerificationInput,
   VerificationQuery,
 } from './contract.ts'
-import { findClients, findVerifications, type SentCreate } from './look-up.ts'
 import { createPager, type Page, type Pager } from './pager.ts'
 import { request, type Sender } from './request.ts'
 
@@ -44,7 +40,7 @@ export interface Verifications {
 /** Sections 4.4 to 4.6. */
 export interface Clients {
   /**
-   * Creates a client record. Pass an `externalId`, so that a lost response can be looked up.
+   * Creates a client record. Pass an `externalId`, so that you can find it after a lost response.
    *
    * @throws ApiError, `OutcomeUnknownError` if it cannot be known whether it was created
    */
@@ -81,57 +77,24 @@ export function createClient(options: ClientOptions): ApiClient {
 
 function verifications(sender: Sender): Verifications {
   const list: Verifications['list'] = (query = {}, options) =>
-    read(sender, { endpoint: 'listVerifications', query, options })
-  const iterate: Verifications['iterate'] = (query = {}, options) =>
-    createPager((page) => list({ limit: limits.limit.max, ...defined(query), page }, options))
+    request(sender, { endpoint: 'listVerifications', query, options })
   return Object.freeze<Verifications>({
     list,
-    iterate,
-    get: (id, options) => read(sender, { endpoint: 'getVerification', id, options }),
-    create: (body, options) =>
-      create(sender, { endpoint: 'createVerification', body, options }, (sent, own) =>
-        findVerifications(sent, (query) => iterate(query, own).pages()),
-      ),
+    iterate: (query = {}, options) =>
+      createPager((page) => list({ limit: limits.limit.max, ...defined(query), page }, options)),
+    get: (id, options) => request(sender, { endpoint: 'getVerification', id, options }),
+    create: (body, options) => request(sender, { endpoint: 'createVerification', body, options }),
   })
 }
 
 function clients(sender: Sender): Clients {
   const list: Clients['list'] = (query = {}, options) =>
-    read(sender, { endpoint: 'listClients', query, options })
-  const iterate: Clients['iterate'] = (query = {}, options) =>
-    createPager((page) => list({ limit: limits.limit.max, ...defined(query), page }, options))
+    request(sender, { endpoint: 'listClients', query, options })
   return Object.freeze<Clients>({
     list,
-    iterate,
-    get: (id, options) => read(sender, { endpoint: 'getClient', id, options }),
-    create: (body = {}, options) =>
-      create(sender, { endpoint: 'createClient', body, options }, (sent, own) =>
-        findClients(sent, (query) => iterate(query, own).pages()),
-      ),
+    iterate: (query = {}, options) =>
+      createPager((page) => list({ limit: limits.limit.max, ...defined(query), page }, options)),
+    get: (id, options) => request(sender, { endpoint: 'getClient', id, options }),
+    create: (body = {}, options) => request(sender, { endpoint: 'createClient', body, options }),
   })
-}
-
-async function read<
-  Name extends 'listVerifications' | 'getVerification' | 'listClients' | 'getClient',
->(sender: Sender, call: Call<Name>) {
-  const called = await request(sender, call)
-  if (called.ok) return called.value
-  throw called.error
-}
-
-/** A create call; `find` looks up what exists after an unknown outcome. */
-async function create<Name extends 'createVerification' | 'createClient'>(
-  sender: Sender,
-  call: Call<Name>,
-  find: (sent: SentCreate, options?: CallOptions) => ReturnType<OutcomeUnknownError['lookUp']>,
-) {
-  const elapsed = stopwatch(sender.now)
-  const called = await request(sender, call)
-  if (called.ok) return called.value
-  const { error, unclear, requestInfo, body } = called
-  if (!unclear) throw error
-  const status = isApiError(error) ? error.status : undefined
-  const began = () => sender.now().getTime() - elapsed()
-  const sent = { body, began, behind: () => sender.serviceClock.behind }
-  throw new OutcomeUnknownError({ status, requestInfo, cause: error }, (own) => find(sent, own))
 }

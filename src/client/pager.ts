@@ -1,7 +1,6 @@
 // Reads a list page by page, each record once, until a page says that it is the last. Counts decide
 // nothing: an empty page is not the end, and totals change during the reading.
 import { invalid } from '../foundation/check.ts'
-import { parseTime } from '../protocol/json-paths.ts'
 import type { Pagination } from '../protocol/resources.ts'
 
 /** One page of a list (section 2.5). */
@@ -62,25 +61,5 @@ async function* walk<Item extends { readonly id: string }>(
     const got = await read(page)
     yield { ...got, data: got.data.filter(({ id }) => !seen.has(id) && seen.add(id)) }
     if (!got.pagination.hasNext) return
-  }
-}
-
-/** Observes whether the times of records never rise, over all pages. */
-export function falling<Item>(timeOf: (item: Item) => string) {
-  let last = Number.POSITIVE_INFINITY
-  let first: number | undefined
-  let holds = true
-  return {
-    holds(items: readonly Item[]): boolean {
-      for (const item of items) {
-        const time = parseTime(timeOf(item))
-        first ??= time
-        if (!(time <= last)) holds = false
-        last = time
-      }
-      return holds
-    },
-    /** Everything that follows is older; records of one time alone prove no order. */
-    isBefore: (time: number) => last < time && first !== undefined && last < first,
   }
 }

@@ -9,6 +9,7 @@ import {
   isApiError,
   MalformedResponseError,
   NetworkError,
+  OutcomeUnknownError,
   type RequestDetails,
   TimeoutError,
 } from './api-error.ts'
@@ -38,18 +39,6 @@ export interface RequestObserved extends RequestDetails {
 /** The `observe` option of a client. */
 export type ObserveRequests = (seen: RequestObserved) => void
 
-/** How far the service's clock is behind ours, by the `Date` of its responses. */
-export class ServiceClock {
-  /** Milliseconds, 0 if it is ahead of ours; undefined before the first response with a `Date`. */
-  behind: number | undefined
-
-  /** Learns from a response that was complete at a time of ours. */
-  learn(headers: Headers, at: Date): void {
-    const date = Date.parse(headers.get('date') ?? '')
-    if (!Number.isNaN(date)) this.behind = Math.max(0, at.getTime() - date)
-  }
-}
-
 /** Shared by all calls of a client. */
 export interface Sender extends Target {
   readonly fetch: Fetch
@@ -57,7 +46,6 @@ export interface Sender extends Target {
   readonly retry: RetryPolicy
   readonly limiter: Limiter | undefined
   readonly now: Clock
-  readonly serviceClock: ServiceClock
   readonly observe: ObserveRequests
   /** Removes the API key from a text. */
   readonly redact: (text: string) => string
@@ -72,31 +60,18 @@ interface Failure extends Failing {
   readonly unclear: boolean
 }
 
-/** How a call ended; the caller decides what an unclear failure means. */
-type Called<Value> =
-  | { readonly ok: true; readonly value: Value }
-  | {
-      readonly ok: false
-      readonly error: unknown
-      /** The service may have created what was asked. */
-      readonly unclear: boolean
-      readonly requestInfo: RequestDetails
-      /** The body, as it was sent. */
-      readonly body: string
-    }
-
 /**
  * Calls an endpoint, and retries if that is harmless.
  *
- * @throws ValidationError for input that the service would refuse, before anything is sent;
- * the signal's reason if nothing can have been sent
+ * @throws ApiError: ValidationError for input that the service would refuse, before anything is
+ * sent; OutcomeUnknownError if the service may have created what was asked; the signal's reason
  */
 export async function request<Name extends EndpointName>(
   sender: Sender,
   call: Call<Name>,
-): Promise<Called<Answer<Name>>> {
+): Promise<Answer<Name>> {
   const { method } = endpoints[call.endpoint]
-  const { path, url, init, body } = prepared(sender, call)
+  const { path, url, init } = prepared(sender, call)
   const { signal, timeout = sender.timeout, background } = call.options ?? {}
   for (let attempts = 1; ; attempts++) {
     const info: RequestDetails = { endpoint: call.endpoint, method, path, attempts }
@@ -104,20 +79,23 @@ export async function request<Name extends EndpointName>(
     const began = sender.now()
     const attempted = await attempt(sender.fetch, { url, init, timeout, signal }).finally(leave)
     if (attempted.kind === 'aborted' && !attempted.sent) throw attempted.reason
-    if (attempted.kind === 'answered') sender.serviceClock.learn(attempted.headers, sender.now())
     const result = understand(sender, { attempted, info, timeout })
     const delay = result.ok
       ? undefined
       : delayBefore(result, { method, attempts, dice: Math.random() }, sender.retry)
     report(sender, { info, began, attempted, result, delay })
     // The cast is safe: the endpoint's own schema has read the response.
-    if (result.ok) return { ok: true, value: result.value as Answer<Name> }
-    if (delay === undefined) {
-      const { error, unclear } = result
-      return { ok: false, error, unclear: unclear && method === 'POST', requestInfo: info, body }
-    }
+    if (result.ok) return result.value as Answer<Name>
+    if (delay === undefined) throw ending(result, info)
     await sleep(delay, signal)
   }
+}
+
+/** A create call that the service may have carried out ends in an unknown outcome. */
+function ending({ error, unclear }: Failure, requestInfo: RequestDetails): unknown {
+  if (!unclear || requestInfo.method !== 'POST') return error
+  const status = isApiError(error) ? error.status : undefined
+  return new OutcomeUnknownError({ status, requestInfo, cause: error })
 }
 
 interface AttemptResult {

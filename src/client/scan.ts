@@ -5,7 +5,7 @@ import { parseTime } from '../protocol/json-paths.ts'
 import { type Client, limits, type Verification } from '../protocol/resources.ts'
 import type { CallOptions } from './api-error.ts'
 import type { ApiClient } from './create-client.ts'
-import { falling, type Page } from './pager.ts'
+import type { Page } from './pager.ts'
 import type { Stream } from './watermark.ts'
 
 /** Records of one page, including those that changed before the bound. */
@@ -121,5 +121,25 @@ async function* scanClients(
   for await (const { data: items } of list.pages() as AsyncIterable<Page<Client>>) {
     yield { of: 'client', items }
     if (order.holds(items) && stream === 'clients' && order.isBefore(from)) return
+  }
+}
+
+/** Observes whether the times of records never rise, over all pages. */
+function falling<Item>(timeOf: (item: Item) => string) {
+  let last = Number.POSITIVE_INFINITY
+  let first: number | undefined
+  let holds = true
+  return {
+    holds(items: readonly Item[]): boolean {
+      for (const item of items) {
+        const time = parseTime(timeOf(item))
+        first ??= time
+        if (!(time <= last)) holds = false
+        last = time
+      }
+      return holds
+    },
+    /** Everything that follows is older; records of one time alone prove no order. */
+    isBefore: (time: number) => last < time && first !== undefined && last < first,
   }
 }

@@ -82,9 +82,7 @@ test('errors narrow by their class', () => {
       expectTypeOf(error.retryAfter).toEqualTypeOf<number | undefined>()
     }
     if (error instanceof OutcomeUnknownError) {
-      expectTypeOf(error.lookUp).returns.resolves.toEqualTypeOf<
-        readonly (Verification | Client)[]
-      >()
+      expectTypeOf(error.code).toEqualTypeOf<'OUTCOME_UNKNOWN'>()
     }
     if (error instanceof ApiError) expectTypeOf(error.requestInfo.path).toBeString()
   }
