@@ -1,6 +1,7 @@
 // Didit: a hex HMAC-SHA256 of the raw body in X-Signature, which each delivery has. Its -V2 and
 // -Simple headers sign a rewritten body, for receivers behind a parser, and are not read.
-import { defineVendor, type Vendor } from '../protocol/vendor.ts'
+import type { EventName } from '../protocol/names.ts'
+import { defineVendor, type Vendor, type VendorRule } from '../protocol/vendor.ts'
 import { bodyHmac } from './body-hmac.ts'
 
 /** Didit. Read from its public documents and tried on deliveries made from them, not on real ones. */
@@ -11,24 +12,25 @@ export function didit(): Vendor {
     documents: [
       { url: 'https://docs.didit.me/integration/webhooks', read: '2026-11-22' },
       { url: 'https://docs.didit.me/entities/webhooks', read: '2026-11-28' },
+      { url: 'https://docs.didit.me/business-verification/webhooks', read: '2026-11-28' },
       { url: 'https://docs.didit.me/identity-verification/webhooks', read: '2026-11-22' },
     ],
     triedOn: 'documents',
     scheme: bodyHmac('didit', 'X-Signature'),
     reading: {
-      name: ['webhook_type', 'status'],
-      subject: ['session_id'],
+      name: ['webhook_type', 'event', 'status'],
+      subject: ['session_id', 'data.session_id'],
       id: ['event_id'],
       // Its times are those of sending: each repeat has new ones.
       volatile: ['timestamp', 'X-Timestamp'],
       rules: [
-        { when: changed('Not Started'), is: 'verification.created' },
-        { when: changed('In Review'), is: 'verification.submitted' },
-        { when: changed('Approved'), is: 'verification.approved' },
-        { when: changed('Declined'), is: 'verification.rejected' },
-        { when: changed('Abandoned', 'Expired'), is: 'verification.expired' },
+        ...changed('verification.created', 'Not Started'),
+        ...changed('verification.submitted', 'In Review'),
+        ...changed('verification.approved', 'Approved'),
+        ...changed('verification.rejected', 'Declined'),
+        ...changed('verification.expired', 'Abandoned', 'Expired'),
       ],
-      fields: { clientId: 'vendor_data' },
+      fields: { clientId: ['vendor_data', 'data.vendor_data'] },
     },
     finality: {
       final: ['verification.expired'],
@@ -46,16 +48,18 @@ export function didit(): Vendor {
       { name: 'verification.approved', body: session('Approved', 3) },
       { name: 'verification.rejected', body: session('Declined', 4) },
       { name: 'verification.expired', body: session('Expired', 5) },
+      { name: 'verification.approved', body: enveloped('Approved') },
       { body: session('In Progress', 6) },
       { body: { webhook_type: 'user.status.updated', event_id: 'evt_7', vendor_data: 'user-1' } },
     ],
   })
 }
 
-const changed = (...statuses: string[]) => ({
-  webhook_type: ['status.updated', null],
-  status: statuses,
-})
+/** Of a flat body, and of one that has an envelope, as the page of business verification shows it. */
+const changed = (is: EventName, ...statuses: string[]): readonly VendorRule[] => [
+  { when: { webhook_type: ['status.updated', null], event: null, status: statuses }, is },
+  { when: { event: 'status.updated', 'data.status': statuses }, is },
+]
 
 function session(status: string, at: number) {
   return {
@@ -70,3 +74,16 @@ function session(status: string, at: number) {
     metadata: {},
   }
 }
+
+const enveloped = (status: string) => ({
+  event: 'status.updated',
+  event_id: 'evt_01H8X',
+  application_id: 'app_abc123',
+  timestamp: '2026-04-18T12:30:00Z',
+  data: {
+    session_id: '11111111-2222-3333-4444-555555555555',
+    session_kind: 'business',
+    vendor_data: 'user-1',
+    status,
+  },
+})

@@ -291,8 +291,24 @@ const jwtPart = (value: object) => Buffer.from(JSON.stringify(value)).toString('
 const pemOf = (key: { export(options: object): string | Buffer }) =>
   String(key.export({ format: 'pem', type: 'spki' }))
 
-/** The same for each vendor that signs. */
+const basic = Buffer.from('user:a-password-of-some-length').toString('base64')
+
+/** The same for each vendor that signs, or sends a token. */
 export const vendorsByHand: Readonly<Record<string, ByHand>> = {
+  alloy: { secret: basic, headers: () => ({ authorization: `Basic ${basic}` }) },
+  cashfree: {
+    secret: text,
+    headers: ({ body, at }) => ({
+      'x-webhook-timestamp': String(at),
+      'x-webhook-signature': b64(String(at), body),
+    }),
+  },
+  checkr: plain('x-checkr-signature', hex),
+  complycube: plain('complycube-signature', hex),
+  middesk: plain('x-middesk-signature-256', hex),
+  prembly: plain('x-prembly-signature', b64),
+  truv: plain('x-webhook-sign', (body) => `v1=${hex(body)}`),
+  yoti: { secret: basic, headers: () => ({ authorization: `Basic ${basic}` }) },
   didit: plain('x-signature', hex),
   idenfy: plain('idenfy-signature', hex),
   ondato: {

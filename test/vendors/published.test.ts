@@ -211,6 +211,16 @@ const published: readonly Published[] = [
     }),
   },
   {
+    name: 'ComplyCube',
+    source: "the tests of ComplyCube's PHP SDK, as baselabs/ash_hooks quotes them",
+    scheme: vendors.complycube().scheme,
+    secret: 'a_webhook_signature',
+    headers: {
+      'complycube-signature': 'bc00414fa4d54277a3ed01e5ee258d9800a918a7791c7cda16d38b82f38f2150',
+    },
+    body: '{"id":"value"}',
+  },
+  {
     name: 'Stripe Identity',
     source: 'the tests of async-stripe, after those of stripe-dotnet',
     scheme: vendors.stripeIdentity().scheme,

@@ -16,7 +16,7 @@ const url = 'https://app.test/webhooks'
 
 function deliveryOf(vendor: Vendor, value: unknown) {
   const body = Buffer.from(JSON.stringify(value))
-  const signer = vendor.scheme.authenticity === 'signature' ? vendorsByHand[vendor.name] : undefined
+  const signer = vendor.scheme.authenticity === 'ip' ? undefined : vendorsByHand[vendor.name]
   const headers = signer?.headers({ body, at, id: 'msg_1', url }) ?? {}
   return { body, headers, url, address }
 }
@@ -24,8 +24,8 @@ function deliveryOf(vendor: Vendor, value: unknown) {
 function receiving(vendor: Vendor) {
   const { authenticity } = vendor.scheme
   const secret = vendorsByHand[vendor.name]?.secret ?? ''
-  const signed = authenticity === 'signature'
-  const given = { secret: signed ? secretFor(vendor.scheme, secret) : undefined, authenticity }
+  const isKeyed = authenticity !== 'ip'
+  const given = { secret: isKeyed ? secretFor(vendor.scheme, secret) : undefined, authenticity }
   const inbox = createInbox({ store: memoryStore() })
   onTestFinished(() => inbox.close())
   const direct = createReceiver({ vendor, ...given, now, observe: () => {} })

@@ -11,6 +11,7 @@ const now = () => new Date(at + 2000)
 const addressed = { allow: ['203.0.113.0/24'], proxies: 0 }
 const all = everyVendor(addressed)
 const signing = all.filter(({ scheme }) => scheme.authenticity === 'signature')
+const tokens = all.filter(({ scheme }) => scheme.authenticity === 'token')
 
 interface Change {
   readonly body?: Uint8Array
@@ -44,9 +45,10 @@ async function outcome(vendor: Vendor, change: Change = {}) {
 }
 
 test('every vendor has a vector, or is known by its addresses', () => {
-  expect(Object.keys(vendorsByHand).sort()).toEqual(signing.map(({ name }) => name).sort())
+  const keyed = [...signing, ...tokens].map(({ name }) => name)
+  expect(Object.keys(vendorsByHand).sort()).toEqual(keyed.sort())
   for (const vendor of all) expect(vendors).toHaveProperty(vendor.name)
-  const others = all.filter((vendor) => !signing.includes(vendor))
+  const others = all.filter(({ name }) => !keyed.includes(name))
   expect(others.map(({ scheme }) => scheme.authenticity)).toEqual(others.map(() => 'ip'))
 })
 
@@ -103,6 +105,37 @@ describe.each(signing.map((vendor) => [vendor.name, vendor] as const))('%s', (_,
   })
 })
 
+describe.each(tokens.map((vendor) => [vendor.name, vendor] as const))('%s', (_, vendor) => {
+  const receiving = (authenticity?: 'token') =>
+    createReceiver({ vendor, secret: secretOf(vendor), ...(authenticity && { authenticity }) })
+
+  test('is taken by its token where that is asked for, and only then', async () => {
+    expect(() => receiving()).toThrow("pass authenticity: 'token'")
+    const receiver = receiving('token')
+    receiver.on('*', () => {})
+    const handled = await receiver.receive(sentBy(vendor))
+    expect(handled).toMatchObject({ kind: 'handled', authenticity: 'token' })
+  })
+
+  test('is refused with another token, in another form, or without one', async () => {
+    const { body, headers } = sentBy(vendor)
+    const { authorization = '' } = headers
+    for (const [value, code] of [
+      [`${authorization.slice(0, -1)}A`, 'SIGNATURE_MISMATCH'],
+      [authorization.replace('Basic ', 'Bearer '), 'SIGNATURE_MALFORMED'],
+      ['', 'SIGNATURE_MISSING'],
+    ] as const) {
+      const rejected = await receiving('token').receive({ body, headers: { authorization: value } })
+      expect(rejected).toMatchObject({ kind: 'rejected', code })
+    }
+  })
+})
+
+test('Yoti sends a Bearer token where its notifications say so', () => {
+  expect(vendors.yoti({ auth: 'Bearer' }).scheme.grammar).toEqual({ prefix: 'Bearer ' })
+  expect(() => vendors.yoti({ auth: 'Digest' as never })).toThrow('auth must be')
+})
+
 test('an event that states no time is not told by its bytes, whatever its vendor says of others', async () => {
   const vendor = vendors.veriff()
   const inbox = createInbox({ store: memoryStore() })
@@ -143,11 +176,13 @@ test.each(timed.map((vendor) => [vendor.name, vendor] as const))(
   async (_, vendor) => {
     const { headers } = sentBy(vendor)
     const [header = '', value = ''] = Object.entries(headers)[0] ?? []
-    const later = value.startsWith('t=')
-      ? value.replaceAll(`t=${at / 1000}`, `t=${at / 1000 + 1}`)
-      : withIat(value, at / 1000 + 1)
+    const isJwt = value.startsWith('ey')
+    const later = isJwt
+      ? withIat(value, at / 1000 + 1)
+      : value.replaceAll(`${at / 1000}`, `${at / 1000 + 1}`)
     expect(later).not.toBe(value)
-    expect(await outcome(vendor, { headers: { [header]: later } })).toBe('SIGNATURE_MISMATCH')
+    const changed = { headers: { ...headers, [header]: later } }
+    expect(await outcome(vendor, changed)).toBe('SIGNATURE_MISMATCH')
     const { scheme } = vendor
     const seconds = Number(scheme.tolerance) + 2
     const late = { now: () => new Date(at + seconds * 1000), secret: secretOf(vendor) }
