@@ -48,7 +48,7 @@ export type VerifyResult =
 export function createVerifier(options: Omit<VerifyOptions, 'now'>): Verifier {
   const { scheme = serviceScheme, authenticity = 'signature' } = options
   checkScheme(scheme)
-  checkChoice('authenticity', authenticity, ['signature', 'token', 'ip'])
+  checkChoice('authenticity', authenticity, ['signature', 'timestamp', 'token', 'ip'])
   if (scheme.authenticity !== authenticity) {
     throw invalid(
       `the scheme ${scheme.name} proves ${proofs[scheme.authenticity]}: pass authenticity: '${scheme.authenticity}' to take that`,
@@ -66,6 +66,7 @@ export function createVerifier(options: Omit<VerifyOptions, 'now'>): Verifier {
 
 const proofs = {
   signature: 'a signature',
+  timestamp: 'a signed time and no signature of the body',
   token: 'a shared token and no signature',
   ip: 'an address and no signature',
 } as const

@@ -29,9 +29,10 @@ const fields: readonly (keyof SchemeDefinition)[] = [
   'url',
   'id',
   'tolerance',
+  'authenticity',
 ]
 /** Fields added to a checked scheme; derived again when another is defined from it. */
-const derived: readonly (keyof Scheme)[] = ['headers', 'template', 'authenticity', 'addresses']
+const derived: readonly (keyof Scheme)[] = ['headers', 'template', 'addresses']
 
 const hmacs = ['sha256', 'sha512', 'sha1']
 const hmacKeys = ['utf8', 'base64', 'hex', 'whsec']
@@ -54,6 +55,7 @@ export function checkFields(definition: SchemeDefinition): void {
   if (typeof name !== 'string' || name === '') throw refuse(`name must be text, got ${shown(name)}`)
   oneOf('algorithm', algorithm, [...hmacs, 'ed25519', 'es256', 'rs256', 'token', 'ip'])
   if (algorithm === 'token' || algorithm === 'ip') return
+  oneOf('authenticity', definition.authenticity ?? 'signature', ['signature', 'timestamp'])
   oneOf('key', definition.key, hmacs.includes(algorithm) ? hmacKeys : publicKeys)
   oneOf(
     'encoding',
@@ -100,14 +102,20 @@ export function checkDistinct(names: readonly string[]): void {
 const longestTemplate = 64
 const mostBodies = 2
 
-export function parseTemplate(signed: string): readonly TemplatePart[] {
+export function parseTemplate({ signed, authenticity }: SchemeDefinition): readonly TemplatePart[] {
   if (typeof signed !== 'string') {
     throw refuse(`signed must be a template such as '{timestamp}.{body}', got ${shown(signed)}`)
   }
   const pieces = signed.split(/(\{[^{}]*\})/).filter((piece) => piece !== '')
   const template = pieces.map(templatePart)
   const bodies = template.filter((part) => 'value' in part && part.value === 'body').length
-  if (bodies === 0) throw refuse('signed must contain {body}, or the bytes are not proved')
+  const isTimeAlone = authenticity === 'timestamp'
+  if (isTimeAlone && (bodies > 0 || template.length < 2 || !signed.includes('{timestamp}'))) {
+    throw refuse("with authenticity: 'timestamp' signs a {timestamp} with other text and no {body}")
+  }
+  if (bodies === 0 && !isTimeAlone) {
+    throw refuse('signed must contain {body}, or the bytes are not proved')
+  }
   // A capture brings its own scheme: it must not choose how long verifying it takes.
   if (bodies > mostBodies || template.length > longestTemplate) {
     throw refuse(

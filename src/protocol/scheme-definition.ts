@@ -1,7 +1,10 @@
 // The language in which a scheme is written down: plain data that survives JSON. Nothing here runs.
 
-/** How a delivery proves where it came from: what was signed, a shared token, or the address. */
-export type Authenticity = 'signature' | 'token' | 'ip'
+/**
+ * How a delivery proves where it came from: a signature of its bytes, a signature of a time and not
+ * of the bytes, a shared token, or the address.
+ */
+export type Authenticity = 'signature' | 'timestamp' | 'token' | 'ip'
 
 export type HmacName = 'sha256' | 'sha512' | 'sha1'
 /** Signatures by a private key, checked with the public one. */
@@ -57,6 +60,8 @@ export interface SchemeDefinition {
    * e.g. `'{timestamp}.{body}'`.
    */
   readonly signed: string
+  /** `'timestamp'` for a sender that signs a time and not the body; `signed` then has no `{body}`. */
+  readonly authenticity?: Authenticity
   /** The header of the timestamp, where it is not a pair of the signature's own; its format. */
   readonly timestamp?: { readonly header?: string; readonly format?: TimestampFormat }
   /**
@@ -71,7 +76,7 @@ export interface SchemeDefinition {
 }
 
 /** A scheme that was checked; made by the builders of `schemes`. */
-export interface Scheme extends Omit<SchemeDefinition, 'header'> {
+export interface Scheme extends Omit<SchemeDefinition, 'header' | 'authenticity'> {
   /** The header of the signature; the first where there are several. */
   readonly header: string
   /** All headers of signatures, where there are several. */

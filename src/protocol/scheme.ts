@@ -41,7 +41,7 @@ function define(definition: SchemeDefinition): Scheme {
   checkFields(definition)
   if (isUnsigned(definition)) return unsignedAgain(definition)
   const headers = signatureHeaders(definition)
-  const template = parseTemplate(definition.signed)
+  const template = parseTemplate(definition)
   const timestamp = checkedTimestamp(definition.timestamp)
   const grammar = checkedGrammar(definition)
   const id = definition.id && { header: headerName('id.header', definition.id.header) }
@@ -59,7 +59,7 @@ function define(definition: SchemeDefinition): Scheme {
       ...{ name, header: headers[0] as string, algorithm, key, encoding, grammar },
       headers: headers.length > 1 ? headers : undefined,
       ...{ signed: definition.signed, timestamp, url, id, tolerance, template },
-      authenticity: 'signature' as const,
+      authenticity: definition.authenticity ?? ('signature' as const),
     }),
   )
   if (!readsItsOwn(scheme)) {

@@ -11,6 +11,7 @@ import { onfido } from './onfido.ts'
 import { persona } from './persona.ts'
 import { plaid } from './plaid.ts'
 import { prembly } from './prembly.ts'
+import { smileId } from './smile-id.ts'
 import { stripeIdentity } from './stripe-identity.ts'
 import { sumsub } from './sumsub.ts'
 import { trulioo } from './trulioo.ts'
@@ -62,6 +63,7 @@ export const vendors = Object.freeze({
   persona,
   plaid,
   prembly,
+  smileId,
   stripeIdentity,
   sumsub,
   trulioo,

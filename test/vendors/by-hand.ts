@@ -340,6 +340,13 @@ export const vendorsByHand: Readonly<Record<string, ByHand>> = {
       return { 'plaid-verification': `${input}.${signature}` }
     },
   },
+  smileId: {
+    secret: text,
+    headers: ({ at }) => ({
+      'response-timestamp': iso(at),
+      'response-signature': b64(iso(at), '2000', 'sid_request'),
+    }),
+  },
   stripeIdentity: stamped('stripe-signature'),
   sumsub: plain('x-payload-digest', hex),
   trulioo: plain('x-trulioo-signature', hex),

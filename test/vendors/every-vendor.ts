@@ -2,6 +2,7 @@
 import { type AddressOptions, type Vendor, vendors } from 'idv-webhooks/vendors'
 
 export function everyVendor(addresses: AddressOptions): readonly Vendor[] {
-  const { jumio, ...signing } = vendors
-  return [...Object.values(signing).map((make) => make()), jumio(addresses)]
+  const { jumio, smileId, ...signing } = vendors
+  const others = [smileId({ partnerId: '2000' }), jumio(addresses)]
+  return [...Object.values(signing).map((make) => make()), ...others]
 }

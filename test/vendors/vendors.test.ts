@@ -1,4 +1,4 @@
-import { createReceiver, type Scheme, verify } from 'idv-webhooks'
+import { createReceiver, type Scheme, type SchemeDefinition, schemes, verify } from 'idv-webhooks'
 import { createInbox, memoryStore } from 'idv-webhooks/inbox'
 import { defineVendor, type Vendor, vendors } from 'idv-webhooks/vendors'
 import { describe, expect, test } from 'vitest'
@@ -11,6 +11,7 @@ const now = () => new Date(at + 2000)
 const addressed = { allow: ['203.0.113.0/24'], proxies: 0 }
 const all = everyVendor(addressed)
 const signing = all.filter(({ scheme }) => scheme.authenticity === 'signature')
+const smileId = vendors.smileId({ partnerId: '2000' })
 const tokens = all.filter(({ scheme }) => scheme.authenticity === 'token')
 
 interface Change {
@@ -45,7 +46,7 @@ async function outcome(vendor: Vendor, change: Change = {}) {
 }
 
 test('every vendor has a vector, or is known by its addresses', () => {
-  const keyed = [...signing, ...tokens].map(({ name }) => name)
+  const keyed = [...signing, ...tokens, smileId].map(({ name }) => name)
   expect(Object.keys(vendorsByHand).sort()).toEqual(keyed.sort())
   for (const vendor of all) expect(vendors).toHaveProperty(vendor.name)
   const others = all.filter(({ name }) => !keyed.includes(name))
@@ -127,6 +128,73 @@ describe.each(tokens.map((vendor) => [vendor.name, vendor] as const))('%s', (_, 
     ] as const) {
       const rejected = await receiving('token').receive({ body, headers: { authorization: value } })
       expect(rejected).toMatchObject({ kind: 'rejected', code })
+    }
+  })
+})
+
+describe('Smile ID', () => {
+  const given = { vendor: smileId, secret: secretOf(smileId), now }
+
+  test('proves a time and your partner id where that is asked for, and only then', async () => {
+    expect(() => createReceiver(given)).toThrow("pass authenticity: 'timestamp'")
+    const receiver = createReceiver({ ...given, authenticity: 'timestamp' })
+    receiver.on('*', () => {})
+    const handled = await receiver.receive(sentBy(smileId))
+    expect(handled).toMatchObject({ kind: 'handled', authenticity: 'timestamp' })
+    const body = Buffer.from('{"status":"clear","job_id":"another"}')
+    const replayed = await receiver.receive({ ...sentBy(smileId), body })
+    expect(replayed).toMatchObject({ kind: 'handled', authenticity: 'timestamp' })
+  })
+
+  test('is refused with another time, another partner, another key, and too late', async () => {
+    const { body, headers } = sentBy(smileId)
+    const later = { ...headers, 'response-timestamp': new Date(at + 1000).toISOString() }
+    const answers = await Promise.all([
+      verify({ body, headers: later }, { ...asked, secret: secretOf(smileId) }),
+      verify(
+        { body, headers },
+        { ...asked, scheme: vendors.smileId({ partnerId: '2001' }).scheme },
+      ),
+      verify({ body, headers }, { ...asked, secret: 'another-secret-of-some-length' }),
+      verify({ body, headers }, { ...asked, now: () => new Date(at + 301_000) }),
+    ])
+    expect(answers.map((one) => one.ok || one.code)).toEqual([
+      ...['SIGNATURE_MISMATCH', 'SIGNATURE_MISMATCH', 'SIGNATURE_MISMATCH'],
+      'TIMESTAMP_OUTSIDE_TOLERANCE',
+    ])
+  })
+
+  const asked = {
+    secret: secretOf(smileId),
+    scheme: smileId.scheme,
+    authenticity: 'timestamp',
+    now,
+  } as const
+
+  test.each([
+    ['{timestamp}{body}', 'and no {body}'],
+    ['{timestamp}', 'with other text'],
+    ['2000sid_request', 'signs a {timestamp}'],
+  ])('a scheme of a time alone that signs %s is refused', (signed, message) => {
+    const { template: _, ...definition } = smileId.scheme
+    expect(() => schemes.define({ ...definition, signed })).toThrow(message)
+  })
+
+  test('no other level can be asked of a scheme that signs', () => {
+    const { template: _, ...definition } = vendors.onfido().scheme
+    for (const authenticity of ['token', 'ip', 'none']) {
+      const given = { ...definition, authenticity } as SchemeDefinition
+      expect(() => schemes.define(given)).toThrow('authenticity must be one of')
+    }
+  })
+
+  test('its scheme survives JSON', () => {
+    expect(schemes.define(JSON.parse(JSON.stringify(smileId.scheme)))).toEqual(smileId.scheme)
+  })
+
+  test('a partner id is needed', () => {
+    for (const partnerId of [undefined, '', '{body}', 'a b']) {
+      expect(() => vendors.smileId({ partnerId: partnerId as string })).toThrow('partnerId must be')
     }
   })
 })

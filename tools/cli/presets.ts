@@ -30,8 +30,8 @@ export interface Preset {
   readonly vendor?: Vendor
 }
 
-// Vendors without a signature are known by the addresses of their sender, which no capture proves.
-const { jumio: _, ...signing } = vendors
+// No capture proves the address of a sender, or a body that is not signed.
+const { jumio: _, smileId: __, ...signing } = vendors
 
 function presets(): readonly Preset[] {
   const all: Preset[] = [vendorPreset('sumsub', "{ algorithm: 'sha512' }", sha512)]
@@ -86,8 +86,8 @@ export function toDefinition({ scheme }: Preset): SchemeDefinition {
 /** Explains why the name of a preset gives no scheme; undefined for an unknown name. */
 export function presetFault(text: string): string | undefined {
   const name = text.replace(/\(\)$/, '')
-  if (name === 'vendors.jumio') {
-    return `${name} signs nothing, so its deliveries can be neither made nor verified here: test its receiver with your own tests (docs/testing.md)`
+  if (name === 'vendors.jumio' || name === 'vendors.smileId') {
+    return `${name} does not sign the body, so its deliveries can be neither made nor verified here: test its receiver with your own tests (docs/testing.md)`
   }
   const names = presets().map((preset) => preset.name.replace(/\(.*/, ''))
   return suggestion(name, names) && `${name} is not a preset.${suggestion(name, names)}`

@@ -25,7 +25,10 @@ const trial = (secret: string, ...captures: NamedCapture[]) =>
   presetsFor({ captures, secrets: [{ id: 'test', value: secret }] })
 const namesOf = async (found: ReturnType<typeof trial>) => (await found).map(({ name }) => name)
 
-test.each(Object.keys(vendorsByHand))('a capture of %s names its preset alone', async (name) => {
+// A capture of Smile ID would be the same with any body.
+const provable = Object.keys(vendorsByHand).filter((name) => name !== 'smileId')
+
+test.each(provable)('a capture of %s names its preset alone', async (name) => {
   const vector = vendorsByHand[name] as ByHand
   const { fixtures } = vendors[name as 'onfido']()
   const bodies = fixtures.map(({ body }) => Buffer.from(JSON.stringify(body)))
