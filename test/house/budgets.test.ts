@@ -47,9 +47,9 @@ describe('lines', () => {
     expect(sum(code.filter((file) => roomOf(file) === room))).toBeLessThanOrEqual(lines)
   })
 
-  test('all rooms together have at most 49,200 lines in 370 files', () => {
+  test('all rooms together have at most 49,200 lines in 376 files', () => {
     expect(sum(code)).toBeLessThanOrEqual(49_200)
-    expect(code.length).toBeLessThanOrEqual(370)
+    expect(code.length).toBeLessThanOrEqual(376)
   })
 })
 
