@@ -2,7 +2,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
 import { expect, onTestFinished, test } from 'vitest'
-import { countWithin } from '../../src/inbox/stores/sqlite/conditions.ts'
+import { countWithin } from '../../src/inbox/stores/sqlite/erase.ts'
 import { claim, claimOne, leaseOf, newEntry, settle } from '../../tools/conformance/store-cases.ts'
 import { temporaryFile } from './temporary.ts'
 

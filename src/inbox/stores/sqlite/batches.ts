@@ -1,20 +1,15 @@
 // Carries out batches of calls on an open file: each batch is one transaction, and so one sync.
 import { isWebhookError, reasonOf, WebhookError } from '../../../errors.ts'
-import { AdminCalls } from './admin-calls.ts'
-import { ArrivalCalls } from './arrival-calls.ts'
-import { AttemptCalls } from './attempt-calls.ts'
 import type { BatchAnswer, CallAnswer, CallHandlers, WriterCall, WriterMethod } from './calls.ts'
+import { attemptCalls } from './claim.ts'
 import { copyStatement } from './copy.ts'
-import {
-  inTransaction,
-  isDamage,
-  isFatal,
-  prepared,
-  type SqliteStatement,
-  transact,
-} from './driver.ts'
+import { inTransaction, isDamage, isFatal, transact } from './driver.ts'
+import { eraseCalls } from './erase.ts'
 import { damagedFile, lossOf } from './file-checks.ts'
+import { keepCalls } from './keep.ts'
 import type { InboxDatabase } from './opening.ts'
+import { operatorCalls } from './operate.ts'
+import { assertTables } from './schema.ts'
 import { InboxTables } from './tables.ts'
 import { WalCheckpoint } from './wal-checkpoint.ts'
 
@@ -28,17 +23,16 @@ export class Batches {
   readonly #handlers: CallHandlers
   readonly #log: WalCheckpoint
   readonly #loss: (() => string | undefined) | undefined
-  readonly #setting: SqliteStatement<{ readonly value: unknown }>
 
   constructor(opened: InboxDatabase) {
     const { db, epoch, path } = opened
     this.#opened = opened
     this.epoch = epoch
+    assertTables(db)
     this.#tables = new InboxTables(db, epoch ?? 0)
     this.#handlers = handlersOf(this.#tables)
     this.#log = new WalCheckpoint(db, { isOwner: epoch !== undefined })
     this.#loss = path === undefined ? undefined : lossOf(path)
-    this.#setting = prepared(db, 'select value from idv_settings where name = ?')
   }
 
   /** Never throws. The message of a failure holds SQLite's words and ours, and no data. */
@@ -60,7 +54,7 @@ export class Batches {
     const isReading = this.#isReading(calls)
     const answerAll = () => {
       // On a disk whose locks do not work, an owner that was replaced must not write.
-      if (this.epoch !== undefined && this.#setting.get('epoch')?.value !== this.epoch) {
+      if (this.epoch !== undefined && this.#tables.setting('epoch') !== this.epoch) {
         throw replaced()
       }
       const answers: CallAnswer[] = []
@@ -93,7 +87,7 @@ export class Batches {
     for (const { method, args } of calls) {
       if (reads.has(method)) continue
       // An inbox recalls settings when it opens, which writes only those that do not exist.
-      if (method !== 'recall' || this.#setting.get(args[0]) === undefined) return false
+      if (method !== 'recall' || this.#tables.setting(args[0]) === undefined) return false
     }
     return true
   }
@@ -131,11 +125,11 @@ export function batchesOn(opened: InboxDatabase): Batches {
 }
 
 function handlersOf(tables: InboxTables): CallHandlers {
-  // Their calls are properties, not methods, so that a spread takes them.
   return {
-    ...new AdminCalls(tables),
-    ...new ArrivalCalls(tables),
-    ...new AttemptCalls(tables),
+    ...keepCalls(tables),
+    ...attemptCalls(tables),
+    ...operatorCalls(tables),
+    ...eraseCalls(tables),
     copy: (sql, values) => copyStatement(tables.db, sql, values),
     align: (alignment) => tables.lanes.align(alignment),
   }

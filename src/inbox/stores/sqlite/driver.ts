@@ -183,7 +183,21 @@ function isResult(error: unknown, primary: number, name: string): boolean {
   return typeof code === 'number' ? (code & 0xff) === primary : code?.startsWith(name) === true
 }
 
-export function prepared<Row = never>(db: SqliteDatabase, sql: string): SqliteStatement<Row> {
-  // Trust is granted here: the statement selects the columns of its row.
-  return db.prepare(sql) as SqliteStatement<Row>
+/** Gives the statement of a text; `Row` has the columns that it selects. */
+export type PrepareSql = <Row = never>(text: string) => SqliteStatement<Row>
+
+/** Prepares each statement of a connection at its first use. */
+export function preparing(db: SqliteDatabase): PrepareSql {
+  const known = new Map<string, SqliteStatement>()
+  return <Row>(text: string) => {
+    const statement = known.get(text) ?? db.prepare(text)
+    known.set(text, statement)
+    // Trust is granted here: the statement selects the columns of its row.
+    return statement as SqliteStatement<Row>
+  }
+}
+
+/** Prepares a statement whose text depends on its question, and is kept by nobody. */
+export function prepared<Row = never>(db: SqliteDatabase, text: string): SqliteStatement<Row> {
+  return db.prepare(text) as SqliteStatement<Row>
 }

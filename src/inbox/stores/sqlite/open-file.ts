@@ -1,7 +1,6 @@
 // One open file for each path and process, shared by all stores on it: bundlers and development
 // servers load a module more than once, and each time it makes an inbox on the same file.
 import { processState } from '../../../host/process.ts'
-
 import { batchesOn } from './batches.ts'
 import type { Gives, Takes, WriterMethod } from './calls.ts'
 import { loadDriver, locateDriver, type SqliteDatabase, type SqliteDriver } from './driver.ts'
@@ -34,8 +33,14 @@ export interface OpenFile {
 
 /** The file, as one store has it open. */
 export interface SharedFile extends OpenFile {
-  /** Announces to the other stores on the file, if any, that there may be something to claim. */
-  wakeOthers?(): void
+  /** Wakes the stores of this process that have it open: `own` is the one of this store. */
+  readonly wakes?: ReadonlySet<() => void>
+  readonly own?: () => void
+}
+
+/** Tells the other stores on the file, if any, that there may be something to claim. */
+export function wakeOthers({ wakes, own }: SharedFile): void {
+  for (const wake of wakes ?? []) if (wake !== own) wake()
 }
 
 interface OpenByPath {
@@ -65,11 +70,7 @@ export async function shareFile(
   const { wakes, opening } = shared
   wakes.add(own)
   try {
-    const { queue, gate, reader } = await opening
-    const wakeOthers = () => {
-      for (const one of wakes) if (one !== own) one()
-    }
-    return { queue, gate, reader, wakeOthers, close: () => leave(path, shared, own) }
+    return { ...(await opening), wakes, own, close: () => leave(path, shared, own) }
   } catch (error) {
     if (files.get(path) === shared) files.delete(path)
     throw error

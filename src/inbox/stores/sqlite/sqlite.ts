@@ -8,11 +8,10 @@ import { forgetByPages } from '../../forget-pages.ts'
 import { keysPurgedSetting } from '../../retention.ts'
 import type { InboxStore, MetaStore } from '../../store.ts'
 import type { WorkStore } from '../../work-store.ts'
-import type { Gives, Takes, WriterMethod, WriterPort } from './calls.ts'
 import { copyBy } from './copy.ts'
 import type { SqliteDriver } from './driver.ts'
-import { openFile, openMemory, type SharedFile, shareFile } from './open-file.ts'
-import { canonicalPath } from './opening.ts'
+import { openFile, openMemory, type SharedFile, shareFile, wakeOthers } from './open-file.ts'
+import { canonicalPath, type FileMode } from './opening.ts'
 import type { SqliteTransaction } from './transaction.ts'
 
 /** Milliseconds for the check of a lease. */
@@ -121,19 +120,28 @@ function composed(file: string, options: SqliteStoreOptions): InboxStore<SqliteT
   }
 }
 
-function workOf(handle: FileHandle, mode: 'owner' | 'operator'): WorkStore<SqliteTransaction> {
+function workOf(handle: FileHandle, mode: FileMode): WorkStore<SqliteTransaction> {
   if (mode === 'operator') return { ...refusedWork }
   return {
-    ...passed(handle, ['claim', 'align', 'lapsed', 'checkpoint', 'settle', 'assign']),
-    insert: async (entry, signal) => {
+    insert: (entry, signal) => {
+      const { file } = handle
       const bytes = entry.body.length + entry.metadata.length
-      const inserted = await handle.file.queue.call('insert', [entry], { bytes, signal })
-      if (inserted.kind === 'stored') handle.file.wakeOthers?.()
-      return inserted
+      const inserted = file.queue.call('insert', [entry], { bytes, signal })
+      if (!file.wakes || file.wakes.size === 1) return inserted
+      return inserted.then((one) => {
+        if (one.kind === 'stored') wakeOthers(file)
+        return one
+      })
     },
+    claim: (request) => handle.file.queue.call('claim', [request]),
+    align: (alignment) => handle.file.queue.call('align', [alignment]),
     renew: async (leases, until) => {
       if (leases.length > 0) await handle.file.queue.call('renew', [leases, until])
     },
+    lapsed: (now) => handle.file.queue.call('lapsed', [now]),
+    checkpoint: (...args) => handle.file.queue.call('checkpoint', args),
+    settle: (settlement) => handle.file.queue.call('settle', [settlement]),
+    assign: (assignment) => handle.file.queue.call('assign', [assignment]),
     transaction: async (lease, handler) => {
       const turn = await handle.file.gate.transaction(lease, handler)
       // The wait for the turn can be long, so the lease is checked again: a forgotten entry must not
@@ -149,19 +157,15 @@ function workOf(handle: FileHandle, mode: 'owner' | 'operator'): WorkStore<Sqlit
 
 function adminOf(handle: FileHandle): AdminStore {
   return {
-    ...passed(handle, ['dismiss', 'purge']),
     // Long searches are carried out beside the writer.
-    find: (query) =>
-      query.ids
-        ? handle.file.queue.call('find', [query])
-        : handle.file.reader.call('find', [query]),
-    stats: (now, latency) =>
-      latency
-        ? handle.file.reader.call('stats', [now, latency])
-        : handle.file.queue.call('stats', [now]),
+    find: (query) => handle.file[query.ids ? 'queue' : 'reader'].call('find', [query]),
+    stats: (...args) => handle.file[args[1] ? 'reader' : 'queue'].call('stats', args),
+    dismiss: (id, now) => handle.file.queue.call('dismiss', [id, now]),
+    purge: (purge) => handle.file.queue.call('purge', [purge]),
     reopen: async (reopening) => {
-      const opened = await handle.file.queue.call('reopen', [reopening])
-      if (opened > 0) handle.file.wakeOthers?.()
+      const { file } = handle
+      const opened = await file.queue.call('reopen', [reopening])
+      if (opened > 0) wakeOthers(file)
       return opened
     },
     forget: (lane, now, ofNone = false) =>
@@ -169,28 +173,15 @@ function adminOf(handle: FileHandle): AdminStore {
   }
 }
 
-function metaOf(handle: FileHandle, mode: 'owner' | 'operator'): MetaStore {
+function metaOf(handle: FileHandle, mode: FileMode): MetaStore {
   return {
-    ...passed(handle, ['recall']),
+    recall: (name, initial) => handle.file.queue.call('recall', [name, initial]),
     remember: async (name, value) => {
       // Only the owner writes the key check: an operator may have another key.
       if (mode === 'operator' && name !== keysPurgedSetting) return
       await handle.file.queue.call('remember', [name, value])
     },
   }
-}
-
-/** Methods that the writer carries out as the port has them. */
-function passed<M extends WriterMethod>(
-  handle: FileHandle,
-  methods: readonly M[],
-): Pick<WriterPort, M> {
-  const calls = methods.map((method) => {
-    const call = (...args: Takes<M>): Promise<Gives<M>> => handle.file.queue.call(method, args)
-    return [method, call] as const
-  })
-  // Trust is granted here: each method has the arguments and the result of the port's.
-  return Object.fromEntries(calls) as unknown as Pick<WriterPort, M>
 }
 
 const refuse = async () => {

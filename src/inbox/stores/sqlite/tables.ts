@@ -2,7 +2,7 @@
 // its erasure, and what a batch has moved and erased.
 import type { EntryReason, EntryState } from '../../entry.ts'
 import type { Lease } from '../../work-store.ts'
-import { prepared, type SqliteDatabase } from './driver.ts'
+import { type PrepareSql, preparing, type SqliteDatabase } from './driver.ts'
 import { Lanes } from './lanes.ts'
 
 /** The part of an entry that decides about it. */
@@ -19,34 +19,59 @@ export interface EntryHead {
 
 export class InboxTables {
   readonly db: SqliteDatabase
+  readonly sql: PrepareSql
   readonly lanes: Lanes
   /** Grows with every owner of the file; 0 for an operator. */
   readonly epoch: number
   /** Whether the batch has erased a payload. */
   hasErased = false
   readonly #moved = new Map<EntryState, number>()
-  readonly #sql: ReturnType<typeof sharedStatements>
 
   constructor(db: SqliteDatabase, epoch: number) {
     this.db = db
     this.epoch = epoch
-    this.lanes = new Lanes(db)
-    this.#sql = sharedStatements(db)
+    this.sql = preparing(db)
+    this.lanes = new Lanes(this.sql)
   }
 
   head(id: string): EntryHead | undefined {
-    return this.#sql.head.get(id)
+    return this.sql<EntryHead>(
+      'select seq, id, lane, state, attempt, fence, erased from idv_entries where id = ?',
+    ).get(id)
   }
 
   /** The entry if this lease still holds it. */
   held({ id, fence }: Lease): EntryHead | undefined {
-    const head = this.#sql.head.get(id)
+    const head = this.head(id)
     return head?.state === 'leased' && head.fence === fence ? head : undefined
   }
 
   /** The handlers that have a checkpoint. */
   handled(seq: number): readonly string[] {
-    return this.#sql.handled.all(seq).map(({ handler }) => handler)
+    const rows = this.sql<{ readonly handler: string }>(
+      'select handler from idv_handled where seq = ?',
+    ).all(seq)
+    return rows.map(({ handler }) => handler)
+  }
+
+  addHandled(seq: number, handler: string): void {
+    this.sql('insert into idv_handled values (?, ?) on conflict do nothing').run(seq, handler)
+  }
+
+  forgetHandled(seq: number): void {
+    this.sql('delete from idv_handled where seq = ?').run(seq)
+  }
+
+  /** The entry that was stored last. */
+  newest(): { readonly seq: number; readonly at: number } | undefined {
+    return this.sql<{ readonly seq: number; readonly at: number }>(
+      'select seq, stored_at as at from idv_entries order by seq desc limit 1',
+    ).get()
+  }
+
+  setting<Value>(name: string): Value | undefined {
+    const sql = 'select value from idv_settings where name = ?'
+    return this.sql<{ readonly value: Value }>(sql).get(name)?.value
   }
 
   /** Notes the change of an entry's state; undefined for an entry that did not or does not exist. */
@@ -58,7 +83,8 @@ export class InboxTables {
   /** Sets an entry aside; a lane whose head it was goes on. */
   skip(head: EntryHead, reason: EntryReason, now: number): void {
     const wasHead = this.lanes.isHead(head)
-    this.#sql.skip.run(reason, now, head.seq)
+    this.sql(`update idv_entries set state = 'skipped', reason = ?, settled_at = ?, due = null
+      where seq = ?`).run(reason, now, head.seq)
     this.moved(head.state, 'skipped')
     if (wasHead) this.lanes.advance(head.lane, now)
   }
@@ -66,46 +92,25 @@ export class InboxTables {
   /** Erases the payload of an entry; its keys match any bytes from now on. */
   erase({ seq, id }: Pick<EntryHead, 'seq' | 'id'>): void {
     this.eraseContent(seq)
-    this.#sql.forgetDigests.run(id)
+    this.sql("update idv_keys set digest = '' where entry = ?").run(id)
   }
 
   eraseContent(seq: number): void {
     this.hasErased = true
-    this.#sql.deleteContent.run(seq)
-    this.#sql.erase.run(seq)
+    this.sql('delete from idv_contents where seq = ?').run(seq)
+    this.sql('update idv_entries set erased = 1, failures = null where seq = ?').run(seq)
   }
 
   /** Writes the noted changes into the counts by state. */
   writeCounts(): void {
-    for (const [state, by] of this.#moved) if (by !== 0) this.#sql.count.run(by, state)
+    const count = this.sql('update idv_counts set count = count + ? where state = ?')
+    for (const [state, by] of this.#moved) if (by !== 0) count.run(by, state)
   }
 
   /** Clears what the last batch has noted. */
   reset(): void {
     this.#moved.clear()
     this.hasErased = false
-  }
-}
-
-function sharedStatements(db: SqliteDatabase) {
-  return {
-    count: prepared(db, 'update idv_counts set count = count + ? where state = ?'),
-    head: prepared<EntryHead>(
-      db,
-      'select seq, id, lane, state, attempt, fence, erased from idv_entries where id = ?',
-    ),
-    handled: prepared<{ readonly handler: string }>(
-      db,
-      'select handler from idv_handled where seq = ?',
-    ),
-    skip: prepared(
-      db,
-      `update idv_entries set state = 'skipped', reason = ?, settled_at = ?, due = null
-      where seq = ?`,
-    ),
-    forgetDigests: prepared(db, "update idv_keys set digest = '' where entry = ?"),
-    deleteContent: prepared(db, 'delete from idv_contents where seq = ?'),
-    erase: prepared(db, 'update idv_entries set erased = 1, failures = null where seq = ?'),
   }
 }
 

@@ -1,7 +1,7 @@
 // The queue before the writer (group commit): calls that arrive while one batch syncs form the next
 // one, so that batches form by themselves and no call waits for a timer.
 import { WebhookError, type WebhookErrorCode } from '../../../errors.ts'
-import type { BatchAnswer, Gives, Takes, WriterCall, WriterMethod } from './calls.ts'
+import type { BatchAnswer, CallAnswer, Gives, Takes, WriterCall, WriterMethod } from './calls.ts'
 
 /** Carries out batches, in a thread or in this one. */
 export interface BatchWriter {
@@ -39,8 +39,9 @@ const maxBytes = 4 * 1024 ** 2
 /** Queues calls and hands them to a writer, one batch at a time. */
 export class WriteQueue {
   readonly #writer: BatchWriter
-  #queue: PendingWrite[] = []
-  #isSent = false
+  readonly #queue: PendingWrite[] = []
+  /** The batch that the writer carries out. */
+  #sent: readonly PendingWrite[] | undefined
   #isPaused = false
   #broken: WebhookError | undefined
   #emptied: (() => void) | undefined
@@ -55,33 +56,27 @@ export class WriteQueue {
     args: Takes<M>,
     { bytes = 0, signal }: WriteOptions = {},
   ): Promise<Gives<M>> {
-    return new Promise((resolve, reject) => {
-      if (this.#broken) return reject(this.#broken)
-      // Trust is granted here: the writer answers in the order in which it was asked.
-      const settle = resolve as (value: unknown) => void
-      const queued: PendingWrite = {
-        call: { method, args } as WriterCall,
-        bytes,
-        resolve: settle,
-        reject,
-      }
-      if (signal) this.#listen(queued, signal)
-      this.#queue.push(queued)
-      this.#pump()
-    })
+    if (this.#broken) return Promise.reject(this.#broken)
+    const { promise, resolve, reject } = Promise.withResolvers<Gives<M>>()
+    // Trust is granted here: the writer answers in the order in which it was asked.
+    const pending = { call: { method, args }, bytes, resolve, reject } as PendingWrite
+    if (signal) this.#listen(pending, signal)
+    this.#queue.push(pending)
+    if (!this.#sent && !this.#isPaused) this.#send()
+    return promise
   }
 
   /** Abandoned calls must not fill the memory while the disk hangs. */
-  #listen(queued: PendingWrite, signal: AbortSignal): void {
+  #listen(pending: PendingWrite, signal: AbortSignal): void {
     const drop = () => {
-      const at = this.#queue.indexOf(queued)
+      const at = this.#queue.indexOf(pending)
       if (at === -1) return
       this.#queue.splice(at, 1)
-      queued.release?.()
-      queued.reject(unwritten('its caller stopped waiting', 'STORE_TIMEOUT'))
+      pending.release?.()
+      pending.reject(unwritten('its caller stopped waiting', 'STORE_TIMEOUT'))
     }
     signal.addEventListener('abort', drop)
-    queued.release = () => signal.removeEventListener('abort', drop)
+    pending.release = () => signal.removeEventListener('abort', drop)
   }
 
   /** Keeps the writer away from the file until `resume`; blocks for the batch that was sent. */
@@ -89,7 +84,7 @@ export class WriteQueue {
     // First: what was sent may be answered meanwhile, and would send the next.
     this.#isPaused = true
     try {
-      if (this.#isSent) this.#writer.waitUntilIdle()
+      if (this.#sent) this.#writer.waitUntilIdle()
     } catch (error) {
       this.resume()
       throw error
@@ -98,18 +93,18 @@ export class WriteQueue {
 
   resume(): void {
     this.#isPaused = false
-    this.#pump()
+    if (!this.#sent) this.#next()
   }
 
   /** Rejects everything from now on. */
   break(message: string, code: WebhookErrorCode = 'STORE_FAILED'): void {
     this.#broken = unwritten(message, code)
-    this.#fail(this.#queue.splice(0), this.#broken)
+    fail(this.#queue.splice(0), this.#broken)
     this.#emptied?.()
   }
 
   async close(): Promise<void> {
-    if (!this.#broken && (this.#isSent || this.#queue.length > 0)) {
+    if (!this.#broken && (this.#sent || this.#queue.length > 0)) {
       await new Promise<void>((resolve) => {
         this.#emptied = resolve
       })
@@ -118,51 +113,50 @@ export class WriteQueue {
     await this.#writer.close()
   }
 
-  #pump(): void {
-    if (this.#isSent || this.#isPaused) return
-    if (this.#queue.length === 0) {
-      this.#emptied?.()
-      return
-    }
-    const batch: PendingWrite[] = []
-    const calls: WriterCall[] = []
-    let bytes = 0
-    for (const queued of this.#queue) {
-      bytes += queued.bytes
-      if (batch.length === maxCalls || (batch.length > 0 && bytes > maxBytes)) break
-      batch.push(queued)
-      calls.push(queued.call)
-    }
-    this.#queue = this.#queue.slice(batch.length)
-    this.#isSent = true
-    this.#writer.send(calls, (answer) => {
-      this.#isSent = false
-      this.#answer(batch, answer)
-      this.#pump()
-    })
+  #next(): void {
+    if (this.#queue.length > 0) this.#send()
+    else this.#emptied?.()
   }
 
-  #answer(batch: readonly PendingWrite[], answer: BatchAnswer): void {
-    if (!answer.ok) {
-      this.#fail(batch, unwritten(answer.message, answer.code))
+  #send(): void {
+    const calls: WriterCall[] = []
+    let all = 0
+    for (const { call, bytes } of this.#queue) {
+      all += bytes
+      if (calls.length === maxCalls || (calls.length > 0 && all > maxBytes)) break
+      calls.push(call)
+    }
+    this.#sent = this.#queue.splice(0, calls.length)
+    this.#writer.send(calls, this.#answered)
+  }
+
+  readonly #answered = (answer: BatchAnswer): void => {
+    const batch = this.#sent ?? []
+    this.#sent = undefined
+    if (answer.ok) settle(batch, answer.answers)
+    else {
+      fail(batch, unwritten(answer.message, answer.code))
       if (answer.fatal) {
         this.break(`${answer.message}; nothing more is written until a restart`, answer.code)
       }
-      return
     }
-    for (const [at, queued] of batch.entries()) {
-      queued.release?.()
-      const one = answer.answers[at]
-      if (one?.ok) queued.resolve(one.value)
-      else queued.reject(unread(one?.message ?? 'the writer gave no answer'))
-    }
+    if (!this.#isPaused && !this.#sent) this.#next()
   }
+}
 
-  #fail(calls: readonly PendingWrite[], error: WebhookError): void {
-    for (const { release, reject } of calls) {
-      release?.()
-      reject(error)
-    }
+function settle(batch: readonly PendingWrite[], answers: readonly CallAnswer[]): void {
+  for (const [at, { release, resolve, reject }] of batch.entries()) {
+    release?.()
+    const answer = answers[at]
+    if (answer?.ok) resolve(answer.value)
+    else reject(unread(answer?.message ?? 'the writer gave no answer'))
+  }
+}
+
+function fail(batch: readonly PendingWrite[], error: WebhookError): void {
+  for (const { release, reject } of batch) {
+    release?.()
+    reject(error)
   }
 }
 
