@@ -1,14 +1,14 @@
 // The rows of the memory store by id and by lane, with the keys, relations and marks of lanes.
 import type { StoredEntry } from '../../admin-store.ts'
 import { type EntryReason, isOpen, mostConflicts } from '../../entry.ts'
-import type { Alias, Alignment, HighWaterMark, NewEntry } from '../../work-store.ts'
+import type { Alias, Alignment, HighWaterMark, Inserted, NewEntry } from '../../work-store.ts'
 
 type Writable<Type> = { -readonly [Key in keyof Type]: Type[Key] }
 
 export interface MemoryRow extends Writable<Omit<StoredEntry, 'handled'>> {
   readonly seq: number
   lane: string
-  related?: string
+  related?: string | undefined
   readonly handled: Set<string>
   fence: number
   until: number
@@ -26,10 +26,10 @@ interface MemoryKey {
   readonly at: number
 }
 
-/** The comparison of a new entry's keys with the known ones. */
-export interface KeyMeeting {
-  readonly kind: 'new' | 'duplicate' | 'alias' | 'conflict'
-  readonly entry: string
+/** The comparison of an entry's keys with the known ones; `id` is the entry that came first. */
+export interface ArrivalMatch extends Inserted {
+  /** Whether its bytes are kept: as a new entry, or as evidence of the conflict. */
+  readonly isKept: boolean
 }
 
 export class MemoryTables {
@@ -43,10 +43,11 @@ export class MemoryTables {
   /** The tenant that was served last. */
   #served = ''
 
-  add({ key: _, aliases: __, digest: ___, ...given }: NewEntry, state: MemoryRow['state']) {
+  add(entry: NewEntry, state: MemoryRow['state']): MemoryRow {
+    const { key: _, aliases: __, digest: ___, ...given } = entry
     const fresh = { attempt: 0, fence: 0, until: 0, generation: 0, failures: [], holds: false }
-    const ready = given.storedAt
-    const row = { ...given, ...fresh, ready, seq: ++this.#seq, state, handled: new Set<string>() }
+    const place = { seq: ++this.#seq, ready: entry.storedAt, related: this.relate(entry) }
+    const row = { ...given, ...fresh, ...place, state, handled: new Set<string>() }
     this.byId.set(row.id, row)
     const rows = this.#lanes.get(row.lane)
     if (rows) rows.push(row)
@@ -146,34 +147,39 @@ export class MemoryTables {
     return heads.sort((one, two) => one.ready - two.ready || one.seq - two.seq)
   }
 
-  /** An entry that names no relation inherits the one that another entry of its lane names. */
-  relate(entry: NewEntry): NewEntry {
-    const { lane, related, storedAt: at } = entry
+  /** The relation of an entry: its own, or the one that another entry of its lane named. */
+  relate({ lane, related, storedAt: at }: NewEntry): string | undefined {
     const known = this.relations.get(lane)
-    if (related === undefined) return known ? { ...entry, related: known.related } : entry
+    if (related === undefined) return known?.related
     this.relations.set(lane, { related, at })
     if (!known) for (const row of this.inLane(lane)) row.related ??= related
-    return entry
+    return related
   }
 
-  /** Compares an entry with the known keys of others, and adds its own unless they are known. */
-  meet({ key, digest, aliases = [], id, storedAt: at }: NewEntry): KeyMeeting {
-    const first = key === undefined ? undefined : this.keys.get(key)
-    if (first && first.entry !== id) {
-      const isSame = first.digest === digest || first.digest === ''
-      return { kind: isSame ? 'duplicate' : 'conflict', entry: first.entry }
+  /** Compares the keys of an entry with the known ones, and adds the new ones. */
+  meet(entry: NewEntry): ArrivalMatch {
+    const { key, digest, aliases = [], id, storedAt: at } = entry
+    const known = key === undefined ? undefined : this.keys.get(key)
+    if (known && known.entry !== id) {
+      const isSame = known.digest === digest || known.digest === ''
+      if (isSame) return { kind: 'duplicate', id: known.entry, isKept: false }
+      return { kind: 'conflict', id: known.entry, isKept: this.#addConflict(entry) }
     }
-    const other = this.#otherName(aliases, id)
-    if (key !== undefined) this.keys.set(key, { entry: other ?? id, digest, at })
-    if (other !== undefined) return { kind: 'alias', entry: other }
+    const first = this.#otherName(aliases, id)
+    if (key !== undefined) this.keys.set(key, { entry: first ?? id, digest, at })
+    if (first !== undefined) {
+      // This duplicate may be the only one that names the client.
+      this.relate(entry)
+      return { kind: 'duplicate', id: first, isKept: false }
+    }
     for (const { key: same, name } of aliases) {
       if (!this.keys.has(same)) this.keys.set(same, { entry: id, digest, name, at })
     }
-    return { kind: 'new', entry: id }
+    return { kind: 'stored', id, isKept: true }
   }
 
-  /** Whether these bytes are the first of their kind under a key that has other ones. */
-  addConflict({ id, key, digest, storedAt: at }: NewEntry): boolean {
+  /** False if these bytes are known under the key, or enough others are. */
+  #addConflict({ id, key, digest, storedAt: at }: NewEntry): boolean {
     const known = [...this.keys.keys()].filter((one) => one.startsWith(`${key} `))
     if (known.includes(`${key} ${digest}`) || known.length >= mostConflicts) return false
     this.keys.set(`${key} ${digest}`, { entry: id, digest, at })

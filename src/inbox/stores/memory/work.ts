@@ -6,13 +6,11 @@ import type {
   Assignment,
   Claimed,
   HighWaterMark,
-  Inserted,
   Lease,
-  NewEntry,
   Settlement,
   WorkStore,
 } from '../../work-store.ts'
-import type { KeyMeeting, MemoryRow, MemoryTables } from './tables.ts'
+import type { ArrivalMatch, MemoryRow, MemoryTables } from './tables.ts'
 
 export function workOf(tables: MemoryTables): WorkStore<undefined> {
   const held = ({ id, fence }: Lease): MemoryRow | undefined => {
@@ -20,7 +18,15 @@ export function workOf(tables: MemoryTables): WorkStore<undefined> {
     return row?.state === 'leased' && row.fence === fence ? row : undefined
   }
   return {
-    insert: async (entry) => insert(tables, entry),
+    insert: async (entry) => {
+      const { kind, id, isKept } = tables.meet(entry)
+      if (kind === 'stored') tables.add(entry, kind)
+      else if (isKept) {
+        const evidence = { reason: 'CONFLICT', conflictOf: id, settledAt: entry.storedAt }
+        Object.assign(tables.add(entry, 'skipped'), evidence)
+      }
+      return { kind, id }
+    },
     claim: async ({ now, limit, until }) => {
       const entries = tables.due(now, limit).map((row) => {
         Object.assign(row, { state: 'leased', until } as const)
@@ -71,61 +77,32 @@ export function workOf(tables: MemoryTables): WorkStore<undefined> {
   }
 }
 
-function insert(tables: MemoryTables, entry: NewEntry): Inserted {
-  const { kind, entry: id } = tables.meet(entry)
-  if (kind === 'new') {
-    tables.add(tables.relate(entry), 'stored')
-    return { kind: 'stored', id }
-  }
-  if (kind === 'conflict') {
-    const evidence = { reason: 'CONFLICT', conflictOf: id, settledAt: entry.storedAt }
-    if (tables.addConflict(entry)) {
-      Object.assign(tables.add(tables.relate(entry), 'skipped'), evidence)
-    }
-    return { kind, id }
-  }
-  // Only this duplicate may name the person.
-  if (kind === 'alias') tables.relate(entry)
-  return { kind: 'duplicate', id }
-}
-
 function assign(tables: MemoryTables, row: MemoryRow, { at, entry }: Assignment): Assigned {
-  // Evidence runs where it was named: it is not a copy of what it conflicts with.
-  const own: KeyMeeting = { kind: 'new', entry: row.id }
-  const met = row.conflictOf !== undefined ? own : tables.meet(entry)
-  if (met.kind === 'new') {
-    Object.assign(row, { attempt: 0, failures: [] })
+  // A redriven piece of evidence is not compared again: it would conflict with its first entry.
+  const own: ArrivalMatch = { kind: 'stored', id: row.id, isKept: true }
+  const { kind, id: first, isKept } = row.conflictOf === undefined ? tables.meet(entry) : own
+  if (!isKept) {
+    tables.forget(row)
+    // Evidence against this entry becomes evidence against the first one.
+    for (const one of tables.byId.values()) if (one.conflictOf === row.id) one.conflictOf = first
+    tables.skip(row, 'FORGOTTEN', at)
+    return 'duplicate'
+  }
+  row.failures = []
+  if (kind === 'conflict') {
+    Object.assign(row, { state: 'skipped', reason: 'CONFLICT', conflictOf: first, settledAt: at })
+  } else {
+    row.attempt = 0
     tables.wait(row, 'stored', at)
-    rewrite(tables, row, { at, entry })
-    tables.advance(row.lane, at)
-    return 'stored'
   }
-  if (met.kind === 'conflict' && tables.addConflict(entry)) {
-    const evidence = { reason: 'CONFLICT', conflictOf: met.entry, settledAt: at }
-    Object.assign(row, { ...evidence, state: 'skipped', failures: [] })
-    rewrite(tables, row, { at, entry })
-    return 'conflict'
-  }
-  if (met.kind === 'alias') tables.relate(entry)
-  tables.forget(row)
-  // Its evidence is of the first one by now, whose entity is known.
-  for (const one of tables.byId.values()) if (one.conflictOf === row.id) one.conflictOf = met.entry
-  tables.skip(row, 'FORGOTTEN', at)
-  return 'duplicate'
-}
-
-/** Stores what could be read of an entry by now; the lane in which it was goes on. */
-function rewrite(
-  tables: MemoryTables,
-  row: MemoryRow,
-  { at, entry }: Omit<Assignment, 'lease'>,
-): void {
-  const known = tables.relate(entry)
-  const { lane, name, receivedName, occurredAt, metadata, body, related = row.related } = known
+  const { lane, name, receivedName, occurredAt, metadata, body } = entry
+  const related = tables.relate(entry) ?? row.related
   const before = row.lane
   tables.move(row, lane)
   Object.assign(row, { name, receivedName, occurredAt, metadata, body, related })
   tables.advance(before, at)
+  if (kind === 'stored') tables.advance(lane, at)
+  return kind
 }
 
 function settle(tables: MemoryTables, row: MemoryRow, settlement: Settlement): void {
