@@ -81,8 +81,7 @@ interface FileHandle {
 function composed(file: string, options: SqliteStoreOptions): InboxStore<SqliteTransaction> {
   const { mode = 'owner' } = options
   const handle: FileHandle = { file: closedFile }
-  let place: string | undefined
-  return {
+  const store = {
     name: 'SQLite',
     capabilities: {
       order: 'entity',
@@ -93,20 +92,18 @@ function composed(file: string, options: SqliteStoreOptions): InboxStore<SqliteT
       fairness: 'tenants',
       erases: 'overwritten',
     },
-    get place() {
-      return place
-    },
+    place: undefined as string | undefined,
     get copy() {
       // An operator stores no setting, and the application goes on beside it.
       if (mode === 'operator') return undefined
       return copyBy((sql, values) => handle.file.queue.call('copy', [sql, values]))
     },
-    open: async (wake) => {
+    open: async (wake: () => void) => {
       if (mode === 'operator') handle.file = await openFile(file, options, mode)
       else if (file === inMemory) handle.file = openMemory(options)
       else {
-        place = canonicalPath(file)
-        handle.file = await shareFile(place, options, wake)
+        store.place = canonicalPath(file)
+        handle.file = await shareFile(store.place, options, wake)
       }
     },
     close: async () => {
@@ -117,7 +114,8 @@ function composed(file: string, options: SqliteStoreOptions): InboxStore<SqliteT
     ...workOf(handle, mode),
     ...adminOf(handle),
     ...metaOf(handle, mode),
-  }
+  } satisfies InboxStore<SqliteTransaction>
+  return store
 }
 
 function workOf(handle: FileHandle, mode: FileMode): WorkStore<SqliteTransaction> {

@@ -1,7 +1,7 @@
 // The queue before the writer (group commit): calls that arrive while one batch syncs form the next
 // one, so that batches form by themselves and no call waits for a timer.
 import { WebhookError, type WebhookErrorCode } from '../../../errors.ts'
-import type { BatchAnswer, CallAnswer, Gives, Takes, WriterCall, WriterMethod } from './calls.ts'
+import type { BatchAnswer, Gives, Takes, WriterCall, WriterMethod } from './calls.ts'
 
 /** Carries out batches, in a thread or in this one. */
 export interface BatchWriter {
@@ -93,7 +93,9 @@ export class WriteQueue {
 
   resume(): void {
     this.#isPaused = false
-    if (!this.#sent) this.#next()
+    if (this.#sent) return
+    if (this.#queue.length > 0) this.#send()
+    else this.#emptied?.()
   }
 
   /** Rejects everything from now on. */
@@ -113,11 +115,6 @@ export class WriteQueue {
     await this.#writer.close()
   }
 
-  #next(): void {
-    if (this.#queue.length > 0) this.#send()
-    else this.#emptied?.()
-  }
-
   #send(): void {
     const calls: WriterCall[] = []
     let all = 0
@@ -130,26 +127,26 @@ export class WriteQueue {
     this.#writer.send(calls, this.#answered)
   }
 
+  /** One function for all batches, because each function that a call enters is paid by every delivery. */
   readonly #answered = (answer: BatchAnswer): void => {
     const batch = this.#sent ?? []
     this.#sent = undefined
-    if (answer.ok) settle(batch, answer.answers)
-    else {
+    if (!answer.ok) {
       fail(batch, unwritten(answer.message, answer.code))
       if (answer.fatal) {
         this.break(`${answer.message}; nothing more is written until a restart`, answer.code)
       }
+    } else {
+      for (const [at, { release, resolve, reject }] of batch.entries()) {
+        release?.()
+        const one = answer.answers[at]
+        if (one?.ok) resolve(one.value)
+        else reject(unread(one?.message ?? 'the writer gave no answer'))
+      }
     }
-    if (!this.#isPaused && !this.#sent) this.#next()
-  }
-}
-
-function settle(batch: readonly PendingWrite[], answers: readonly CallAnswer[]): void {
-  for (const [at, { release, resolve, reject }] of batch.entries()) {
-    release?.()
-    const answer = answers[at]
-    if (answer?.ok) resolve(answer.value)
-    else reject(unread(answer?.message ?? 'the writer gave no answer'))
+    if (this.#isPaused) return
+    if (this.#queue.length > 0) this.#send()
+    else this.#emptied?.()
   }
 }
 
