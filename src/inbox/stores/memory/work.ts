@@ -6,7 +6,9 @@ import type {
   Assignment,
   Claimed,
   HighWaterMark,
+  Inserted,
   Lease,
+  NewEntry,
   Settlement,
   WorkStore,
 } from '../../work-store.ts'
@@ -18,15 +20,7 @@ export function workOf(tables: MemoryTables): WorkStore<undefined> {
     return row?.state === 'leased' && row.fence === fence ? row : undefined
   }
   return {
-    insert: async (entry) => {
-      const { kind, id, isKept } = tables.meet(entry)
-      if (kind === 'stored') tables.add(entry, kind)
-      else if (isKept) {
-        const evidence = { reason: 'CONFLICT', conflictOf: id, settledAt: entry.storedAt }
-        Object.assign(tables.add(entry, 'skipped'), evidence)
-      }
-      return { kind, id }
-    },
+    insert: async (entry) => insert(tables, entry),
     claim: async ({ now, limit, until }) => {
       const entries = tables.due(now, limit).map((row) => {
         Object.assign(row, { state: 'leased', until } as const)
@@ -75,6 +69,16 @@ export function workOf(tables: MemoryTables): WorkStore<undefined> {
       return 'lost'
     },
   }
+}
+
+function insert(tables: MemoryTables, entry: NewEntry): Inserted {
+  const { kind, id, isKept } = tables.meet(entry)
+  if (kind === 'stored') tables.add(entry, kind)
+  else if (isKept) {
+    const evidence = { reason: 'CONFLICT', conflictOf: id, settledAt: entry.storedAt }
+    Object.assign(tables.add(entry, 'skipped'), evidence)
+  }
+  return { kind, id }
 }
 
 function assign(tables: MemoryTables, row: MemoryRow, { at, entry }: Assignment): Assigned {

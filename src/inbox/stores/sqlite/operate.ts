@@ -1,6 +1,6 @@
 // Calls of operators: find, reopen, dismiss, count, settings.
 import { defined } from '../../../foundation/defined.ts'
-import type { StoredEntry, StoredLatency } from '../../admin-store.ts'
+import type { Reopening, StoredEntry, StoredLatency } from '../../admin-store.ts'
 import { type EntryFailure, type EntryState, isSetAside } from '../../entry.ts'
 import type { CallHandlers } from './calls.ts'
 import { conditions } from './conditions.ts'
@@ -42,29 +42,7 @@ export function operatorCalls(tables: InboxTables): Pick<CallHandlers, OperatorC
       const rows = prepared<StoredRow>(tables.db, text).all(...values, query.limit)
       return rows.map((row) => toStored(tables, row))
     },
-    reopen: ({ ids, from, now, replay = false, setAside = false }) => {
-      // After the machine slept, the owner's clock may be behind the operator's.
-      const due = tables.epoch > 0 ? now : Math.min(now, tables.newest()?.at ?? now)
-      // The row is missing if the payload was erased.
-      const reasons = sql<Pick<StoredRow, 'reason'>>(`select e.reason from idv_entries e
-        join idv_contents c on c.seq = e.seq where e.seq = ?`)
-      let reopened = 0
-      for (const id of ids) {
-        const head = tables.head(id)
-        const row = head && from.includes(head.state) ? reasons.get(head.seq) : undefined
-        // The payload of a forgotten entry may still wait for the page that erases it.
-        if (!head || !row || row.reason === 'FORGOTTEN') continue
-        if (!setAside && isSetAside(row.reason ?? undefined)) continue
-        sql(`update idv_entries set state = 'stored', attempt = 0, due = ?, reason = null,
-          failures = null, settled_at = null, generation = generation + 1,
-          source = iif(?, 'replay', source) where seq = ?`).run(due, Number(replay), head.seq)
-        if (replay) tables.forgetHandled(head.seq)
-        tables.moved(head.state, 'stored')
-        tables.lanes.enter(head, due)
-        reopened++
-      }
-      return reopened
-    },
+    reopen: (reopening) => reopen(tables, reopening),
     dismiss: (id, now) => {
       const head = tables.head(id)
       if (head?.state !== 'dead') return false
@@ -94,6 +72,32 @@ export function operatorCalls(tables: InboxTables): Pick<CallHandlers, OperatorC
       })
     },
   }
+}
+
+function reopen(tables: InboxTables, reopening: Reopening): number {
+  const { sql } = tables
+  const { ids, from, now, replay = false, setAside = false } = reopening
+  // After the machine slept, the owner's clock may be behind the operator's.
+  const due = tables.epoch > 0 ? now : Math.min(now, tables.newest()?.at ?? now)
+  // The row is missing if the payload was erased.
+  const reasons = sql<Pick<StoredRow, 'reason'>>(`select e.reason from idv_entries e
+    join idv_contents c on c.seq = e.seq where e.seq = ?`)
+  let reopened = 0
+  for (const id of ids) {
+    const head = tables.head(id)
+    const row = head && from.includes(head.state) ? reasons.get(head.seq) : undefined
+    // The payload of a forgotten entry may still wait for the page that erases it.
+    if (!head || !row || row.reason === 'FORGOTTEN') continue
+    if (!setAside && isSetAside(row.reason ?? undefined)) continue
+    sql(`update idv_entries set state = 'stored', attempt = 0, due = ?, reason = null,
+      failures = null, settled_at = null, generation = generation + 1,
+      source = iif(?, 'replay', source) where seq = ?`).run(due, Number(replay), head.seq)
+    if (replay) tables.forgetHandled(head.seq)
+    tables.moved(head.state, 'stored')
+    tables.lanes.enter(head, due)
+    reopened++
+  }
+  return reopened
 }
 
 function toStored(tables: InboxTables, { seq, failures, ...rest }: StoredRow): StoredEntry {
