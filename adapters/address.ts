@@ -18,10 +18,13 @@ export function addressOf(stated: StatedAddress, fallback?: string): string {
   const path = /^(?:\/|$)/.test(stated.path) ? stated.path : `/${stated.path}`
   const first = forwarded?.split(',', 1)[0]?.trim() ?? ''
   const origin = `${/^https?$/i.test(first) ? first : scheme}://${host}`
-  return isName(host) && isOrigin(`${origin}/`)
+  return plainHost.test(host) || (isName(host) && isOrigin(`${origin}/`))
     ? origin + path
     : (fallback ?? `http://localhost${path}`)
 }
+
+/** A name with a port perhaps: nearly every Host. Digits at its end may be a wrong IPv4 address. */
+const plainHost = /^(?:localhost|(?:[a-z\d-]+\.)+[a-z]{2,})(?::\d{1,4})?$/
 
 /** A Host that is more than a name would move the path: `name/` as well, and `name/.`. */
 const isName = (host: string) => !/[/\\?#@\s]/.test(host)

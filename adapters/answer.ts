@@ -1,13 +1,13 @@
 // For servers that do not handle the errors of a handler. Not an import path.
 import { errorPage, type Reply, toReply } from '../src/index.ts'
 
-/** Handles and sends; an error is answered with 500 and a process warning. Returns what was sent. */
+/** Sends the reply; an error is answered with 500 and a process warning. Returns what was sent. */
 export async function answer(
-  handle: () => Promise<Reply>,
+  handled: Promise<Reply>,
   send: (reply: Reply) => void,
 ): Promise<Reply> {
   try {
-    const reply = await handle()
+    const reply = await handled
     send(reply)
     return reply
   } catch (error) {

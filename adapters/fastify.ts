@@ -2,8 +2,9 @@
 import type { Readable } from 'node:stream'
 import type { FastifyInstance } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
+import type { Reply } from '../src/index.ts'
 import { checkNoOptions, checkPath, checkReceiver, type HandlesRequests } from './mount.ts'
-import { toIncoming } from './node.ts'
+import { sendReply, toIncoming } from './node.ts'
 import { drainOnceSent, drainRequest, ignoreErrors } from './unread.ts'
 
 const fix =
@@ -38,7 +39,13 @@ export function toFastify(receiver: HandlesRequests, ...options: readonly never[
         drainRequest(request.raw)
         return reply.hijack()
       }
-      return reply.code(answer.status).headers(answer.headers).send(answer.body)
+      if (request.raw.complete) {
+        return reply.code(answer.status).headers(answer.headers).send(answer.body)
+      }
+      // Fastify ends the response at once, and its sender would never read it.
+      const headers = { ...reply.getHeaders(), ...answer.headers } as Reply['headers']
+      reply.hijack()
+      sendReply(request.raw, reply.raw, { ...answer, headers })
     })
   }
   return fastifyPlugin(mount, { fastify: '5.x', name: 'idv-webhooks', encapsulate: true })

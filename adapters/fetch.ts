@@ -1,7 +1,7 @@
 // A fetch handler for every runtime and framework that turns a Request into a Response.
 import { Chunks } from '../src/foundation/chunks.ts'
 import { ignoreRejection, keepAwake } from '../src/host/promises.ts'
-import type { BodyFault, BodyReading } from '../src/index.ts'
+import type { BodyFault, BodyReading, Incoming } from '../src/index.ts'
 import { addressOf } from './address.ts'
 import {
   checkMount,
@@ -34,31 +34,51 @@ const bodiless = new Set([204, 205, 304])
 export function toFetch(receiver: HandlesRequests, options: FetchMountOptions = {}) {
   checkReceiver('toFetch', receiver)
   checkMount('toFetch', options)
+  const { address, worker } = options
   return async (request: Request, ...context: readonly unknown[]): Promise<Response> => {
-    const host = waitUntilOf(context)
+    const host = context.length === 0 ? undefined : waitUntilOf(context)
     const waitUntil = options.waitUntil ?? host
-    let isRead = false
-    const handled = receiver.handle({
-      method: request.method,
-      url: urlOf(request),
-      headers: request.headers,
-      // Trust is granted here: the host's own arguments are those that the function is typed for.
-      address: textOrNone(() => options.address?.(request, ...(context as never[]))),
-      waitUntil,
-      read: async (reading) => {
-        const body = await readBody(request, reading)
-        isRead = body instanceof Uint8Array
-        return body
-      },
-    })
+    // Trust is granted here: the host's own arguments are those that the function is typed for.
+    const from = address && textOrNone(() => address(request, ...(context as never[])))
+    const incoming = new FetchIncoming(request, from, waitUntil)
+    const handled = receiver.handle(incoming)
     // Some hosts drop a request whose sender has gone, in the middle of a handler.
-    keepAwake(host, handled)
+    if (host) keepAwake(host, handled)
     const { status, headers, body } = await handled
-    if (options.worker) runAfterReply(status, { worker: options.worker, waitUntil })
+    if (worker) runAfterReply(status, { worker, waitUntil })
     const response = new Response(bodiless.has(status) ? null : body, { status, headers })
     // Some hosts read on what was refused or given up, or wait for it, also where a Request of that
     // method has no body: the reply ends the connection.
-    return isRead ? response : endRefused(response)
+    return incoming.isRead ? response : endRefused(response)
+  }
+}
+
+class FetchIncoming implements Incoming {
+  readonly method: string
+  readonly headers: Headers
+  readonly address: string | undefined
+  readonly waitUntil: Incoming['waitUntil']
+  /** The body has come whole. */
+  isRead: boolean
+  readonly #request: Request
+
+  constructor(request: Request, address: string | undefined, waitUntil: Incoming['waitUntil']) {
+    this.method = request.method
+    this.headers = request.headers
+    this.address = address
+    this.waitUntil = waitUntil
+    this.isRead = false
+    this.#request = request
+  }
+
+  get url(): string {
+    return urlOf(this.#request)
+  }
+
+  async read(reading: BodyReading): Promise<Uint8Array | BodyFault> {
+    const body = await readBody(this.#request, reading)
+    this.isRead = !('code' in body)
+    return body
   }
 }
 

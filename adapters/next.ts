@@ -38,8 +38,8 @@ export function toNextPages(receiver: HandlesRequests, options: WorkerMountOptio
   checkReceiver('toNextPages', receiver)
   checkMount('toNextPages', options, workerOptions)
   return async (request: NodeRequest, response: ServerResponse): Promise<void> => {
-    const handle = () => receiver.handle(toIncoming(request, { fix }))
-    const { status } = await answer(handle, (reply) => sendReply(request, response, reply))
+    const handled = receiver.handle(toIncoming(request, { fix }))
+    const { status } = await answer(handled, (reply) => sendReply(request, response, reply))
     runAfterReply(status, options)
   }
 }

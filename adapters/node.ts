@@ -1,12 +1,12 @@
 // node:http, and Koa or Nest over it.
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Readable } from 'node:stream'
-import { Chunks } from '../src/foundation/chunks.ts'
+import { Readable } from 'node:stream'
+import rawBody from 'raw-body'
 import type { BodyFault, BodyReading, Incoming, Reply } from '../src/index.ts'
 import { addressOf } from './address.ts'
 import { answer } from './answer.ts'
 import { checkNoOptions, checkReceiver, type HandlesRequests } from './mount.ts'
-import { drainOnceSent, drainRequest, expire, ignoreErrors } from './unread.ts'
+import { drainRequest, endOnceRead, expire, ignoreErrors } from './unread.ts'
 
 export type { HandlesRequests }
 
@@ -27,8 +27,8 @@ export function toNode(receiver: HandlesRequests, ...options: readonly never[]) 
   checkReceiver('toNode', receiver)
   checkNoOptions('toNode', options)
   return async (request: NodeRequest, response: ServerResponse): Promise<void> => {
-    const handle = () => receiver.handle(toIncoming(request, { fix }))
-    await answer(handle, (reply) => sendReply(request, response, reply))
+    const handled = receiver.handle(toIncoming(request, { fix }))
+    await answer(handled, (reply) => sendReply(request, response, reply))
   }
 }
 
@@ -41,16 +41,34 @@ export interface IncomingOptions {
 }
 
 /** A Node request as the receiver takes it; for adapters of other frameworks over node:http. */
-export function toIncoming(
-  request: NodeRequest,
-  { fix, stream = request }: IncomingOptions,
-): Incoming {
-  return {
-    method: request.method ?? '',
-    url: urlOf(request),
-    headers: arrivedHeaders(request),
-    address: request.socket?.remoteAddress,
-    read: (reading) => readBody(stream, request, { reading, fix }),
+export function toIncoming(request: NodeRequest, { fix, stream }: IncomingOptions): Incoming {
+  return new NodeIncoming(request, stream ?? request, fix)
+}
+
+class NodeIncoming implements Incoming {
+  readonly method: string
+  readonly headers: Incoming['headers']
+  /** The address of the connected client. */
+  readonly address: string | undefined
+  readonly #request: NodeRequest
+  readonly #stream: Readable
+  readonly #fix: string
+
+  constructor(request: NodeRequest, stream: Readable, fix: string) {
+    this.method = request.method ?? ''
+    this.headers = arrivedHeaders(request)
+    this.address = request.socket?.remoteAddress
+    this.#request = request
+    this.#stream = stream
+    this.#fix = fix
+  }
+
+  get url(): string {
+    return urlOf(this.#request)
+  }
+
+  read(reading: BodyReading): Promise<Uint8Array | BodyFault> {
+    return readBody(this.#stream, this.#request, { reading, fix: this.#fix })
   }
 }
 
@@ -88,31 +106,110 @@ function readBody(
   }
   if (isReset(request)) return Promise.resolve(incomplete)
   return new Promise((resolve) => {
-    const chunks = new Chunks()
-    let ended = false
-    const stop = (fault: BodyFault) => {
-      stream.off('data', take).off('end', finish).off('error', fail).off('close', fail)
-      ignoreErrors(stream)
-      resolve(fault)
-    }
-    const take = (chunk: Uint8Array | string) => {
-      if (typeof chunk === 'string') return stop(consumed)
-      const fault = reading.take(chunk.length)
-      if (fault) return stop(fault)
-      chunks.add(chunk)
-    }
-    const finish = () => {
-      ended = true
-      resolve(unlessReset(request, chunks.joined()))
-    }
-    // A stream that has ended is closed too, and its listeners go with it.
-    const fail = () => ended || stop(incomplete)
+    const body: ArrivingBody = { stream, request, reading, consumed, resolve }
+    arriving.set(stream, body)
     reading.onStop((fault) => {
       expire(request)
-      stop(fault)
+      stop(body, fault)
     })
-    stream.on('data', take).on('end', finish).on('error', fail).on('close', fail)
+    stream.on('data', onData).on('end', onEnd).on('close', onClose).on('error', onClose)
   })
+}
+
+interface ArrivingBody {
+  readonly stream: Readable
+  readonly request: NodeRequest
+  readonly reading: BodyReading
+  /** The fault if a parser decoded the chunks. */
+  readonly consumed: BodyFault
+  readonly resolve: (body: Uint8Array | BodyFault | Promise<Uint8Array | BodyFault>) => void
+  first?: Uint8Array
+  /** All chunks, if there are several. */
+  blocks?: Blocks
+}
+
+/** Bodies that have not come whole. Their listeners are shared, so a body needs no closure. */
+const arriving = new WeakMap<Readable, ArrivingBody>()
+
+function onData(this: Readable, chunk: Uint8Array | string): void {
+  const body = arriving.get(this)
+  if (!body) return
+  const fault = typeof chunk === 'string' ? body.consumed : body.reading.take(chunk.length)
+  if (fault) stop(body, fault)
+  else if (body.blocks) body.blocks.add(chunk as Uint8Array)
+  else if (body.first) body.blocks = joining(body, [body.first, chunk as Uint8Array])
+  else body.first = chunk as Uint8Array
+}
+
+/** Begins to join the chunks of a body that has more than one. */
+function joining(body: ArrivingBody, chunks: readonly Uint8Array[]): Blocks {
+  const blocks = new Blocks()
+  for (const chunk of chunks) blocks.add(chunk)
+  rawBody(blocks, { limit: body.reading.limit }).then(
+    (bytes) => body.resolve(unlessReset(body.request, bytes)),
+    () => body.resolve(incomplete),
+  )
+  return blocks
+}
+
+function onEnd(this: Readable): void {
+  const body = arriving.get(this)
+  if (!body) return
+  arriving.delete(this)
+  // Most bodies are one chunk, which needs no copy.
+  if (body.blocks) body.blocks.end()
+  else body.resolve(unlessReset(body.request, body.first ?? new Uint8Array()))
+}
+
+/** A stream that has ended closes too. */
+function onClose(this: Readable): void {
+  const body = arriving.get(this)
+  if (body) stop(body, incomplete)
+}
+
+function stop({ stream, blocks, resolve }: ArrivingBody, fault: BodyFault): void {
+  arriving.delete(stream)
+  stream.off('data', onData).off('end', onEnd).off('error', onClose).off('close', onClose)
+  ignoreErrors(stream)
+  resolve(fault)
+  blocks?.destroy()
+}
+
+/** Bytes of the longest block that short chunks share. */
+const maxBlock = 16 * 1024
+
+/**
+ * The chunks of a body in few blocks, which grow with what came. raw-body keeps every chunk, and a
+ * sender that makes them one byte long would hold hundreds of bytes for each.
+ */
+class Blocks extends Readable {
+  #block = Buffer.alloc(0)
+  #used = 0
+  #length = 0
+
+  override _read(): void {}
+
+  add(chunk: Uint8Array): void {
+    this.#length += chunk.length
+    const fitting = chunk.subarray(0, this.#block.length - this.#used)
+    this.#block.set(fitting, this.#used)
+    this.#used += fitting.length
+    if (fitting.length === chunk.length) return
+    this.#pass()
+    const rest = chunk.subarray(fitting.length)
+    this.#block = Buffer.alloc(Math.max(rest.length, Math.min(this.#length, maxBlock)))
+    this.#block.set(rest)
+    this.#used = rest.length
+  }
+
+  end(): void {
+    this.#pass()
+    this.push(null)
+  }
+
+  #pass(): void {
+    if (this.#used > 0) this.push(this.#block.subarray(0, this.#used))
+  }
 }
 
 /**
@@ -131,7 +228,7 @@ const isReset = (request: NodeRequest) => request.httpVersionMajor >= 2 && reque
 
 /**
  * Writes a reply, unless other code has begun to answer. The rest of the request is read and thrown
- * away, so that the sender gets the reply.
+ * away first, so that the sender gets the reply.
  */
 export function sendReply(request: IncomingMessage, response: ServerResponse, reply: Reply): void {
   // Writing to a response that other code ends would be an error that ends the process.
@@ -146,8 +243,8 @@ export function sendReply(request: IncomingMessage, response: ServerResponse, re
     for (const name of response.getHeaderNames()) response.removeHeader(name)
     throw error
   }
-  drainOnceSent(request, response)
-  response.end(reply.body)
+  if (request.complete) response.end(reply.body)
+  else endOnceRead(request, response, reply.body)
 }
 
 /** Statuses whose responses have no body, and so no length. */
@@ -155,13 +252,21 @@ const bodiless: readonly number[] = [204, 205, 304]
 
 const framing = /^(?:content-length|transfer-encoding)$/i
 
+/** The headers of replies that are made once. */
+const framed = new WeakMap<Reply, Record<string, string | number>>()
+
 /** Adds the length, so that Node writes headers and body at once. */
-function headersOf({ status, headers, body }: Reply): Record<string, string | number> {
+function headersOf(reply: Reply): Record<string, string | number> {
+  const ready = framed.get(reply)
+  if (ready) return ready
+  const { status, headers, body } = reply
   // First, because it throws for a body that is not text.
   const length = Buffer.byteLength(body)
   const isFramed = Object.keys(headers).some((name) => framing.test(name))
-  if (isFramed || bodiless.includes(status)) return { ...headers }
-  return { ...headers, 'content-length': length }
+  const all =
+    isFramed || bodiless.includes(status) ? headers : { ...headers, 'content-length': length }
+  if (Object.isFrozen(reply)) framed.set(reply, all)
+  return all
 }
 
 function urlOf(request: NodeRequest): string {

@@ -34,6 +34,28 @@ export function drainOnceSent(
   sent.once('finish', () => drainRequest(request))
 }
 
+/**
+ * Writes the body of a reply, and ends the response once the request has been read, or was read for a
+ * while: a response that ends closes its connection, and a sender that still writes then never reads
+ * the reply.
+ */
+export function endOnceRead(
+  request: IncomingMessage,
+  response: ServerResponse & { readonly stream?: Writable },
+  body: string,
+): void {
+  // Over HTTP/2 a stream can end in one direction alone.
+  if (response.stream || expired.has(request) || request.destroyed) {
+    drainOnceSent(request, response)
+    response.end(body)
+    return
+  }
+  response.write(body)
+  const end = () => response.end()
+  request.once('end', end).once('close', end)
+  drainRequest(request)
+}
+
 /** Over HTTP/2 the stream must be destroyed too: else its body is read on. */
 function destroy(request: IncomingMessage & { readonly stream?: Readable }): void {
   request.destroy()

@@ -7,6 +7,7 @@ import { checkOptionNames, invalid, kindShown, shown } from './foundation/check.
 import { defined } from './foundation/defined.ts'
 import { decodeUtf8, parseExact, parseJson } from './foundation/json.ts'
 import {
+  type EnvelopeBody,
   type EnvelopeOption,
   type EnvelopeReader,
   envelopeReader,
@@ -84,6 +85,7 @@ export function parse(
     throw invalid(`parse expects the result of verify(), got ${kindShown(verified)}`)
   }
   const delivery = 'delivery' in verified ? verified.delivery : verified
+  assertVerified(delivery)
   return createParser(options)(delivery, options.source)
 }
 
@@ -96,38 +98,42 @@ const optionNames: readonly (keyof ParseOptions)[] = [
   'source',
 ]
 
-/** Checks the options and prepares them. */
+/** Checks the options and prepares them. The parser trusts its caller: only `parse` asks for a proof. */
 export function createParser(options: ParseOptions): Parser {
   const { vendor } = options
   const readEnvelope = vendor ? vendorReader(vendor, options) : envelopeReader(options.envelope)
   const { validate, meanings } = meaningsOf(options)
   return (delivery, source = 'webhook', kept) => {
-    assertVerified(delivery)
     const text = decodeUtf8(delivery.body)
     if (text === undefined) return { ok: false, code: 'BODY_NOT_UTF8' }
     const json = parseJson(text)
     if (json === undefined) return { ok: false, code: 'BODY_NOT_JSON' }
-    const own = isOwn(delivery, source)
-    const exact = parseExact(text)
-    const envelope = readEnvelope({ ...json, ...(exact && { exact: exact.value }) }, delivery, own)
+    const exact = json.isLong ? parseExact(text) : undefined
+    const body: EnvelopeBody = exact ? { value: json.value, exact: exact.value } : json
+    const isOwn = source !== 'webhook' && delivery.headers.length === 0
+    const envelope = readEnvelope(body, delivery, isOwn)
     if (envelope === undefined) return { ok: false, code: 'ENVELOPE_INVALID' }
     const isKept = kept !== undefined && canonicalName(envelope.name) === kept
-    const meaning = meanings.get(isKept ? kept : envelope.name)
-    const { name, type, schema } = meaning ?? unknownMeaning(envelope.name)
-    const checked = checkData(envelope.data, { name, schema })
+    const known = meanings.get(isKept ? kept : envelope.name)
+    const meaning = known ?? unknownMeaning(envelope.name)
+    const checked = checkData(envelope.data, meaning)
     if (checked.issues && validate === 'reject') {
       return { ok: false, code: 'EVENT_INVALID', issues: checked.issues }
     }
-    const known = meaning !== undefined
-    const event = toEvent({ name, type, known, envelope, source, checked })
-    if (vendor) Object.assign(event, { vendor: vendor.name, raw: json.value })
+    const event = toEvent({ meaning, known: known !== undefined, envelope, source, checked })
     const key = delivery.signedId ?? envelope.key
+    if (!vendor && !exact && key !== undefined) return { ok: true, event, key }
+    if (vendor) Object.assign(event, { vendor: vendor.name, raw: json.value })
     const { dedupe, volatile } = vendor?.reading ?? {}
     const lasting = volatile && lastingPart((exact ?? json).value, volatile)
-    const rest = defined({ lasting, exactData: envelope.exactData })
-    if (key !== undefined) return { ok: true, event, key, ...rest }
-    if (!dedupe || !event.occurredAt) return { ok: true, event, ...rest }
-    return { ok: true, event, dedupe, ...rest }
+    const isByBody = key === undefined && dedupe && event.occurredAt
+    const rest = {
+      key,
+      dedupe: isByBody ? dedupe : undefined,
+      lasting,
+      exactData: envelope.exactData,
+    }
+    return { ok: true, event, ...defined(rest) }
   }
 }
 
@@ -160,11 +166,6 @@ function lastingPart(body: unknown, volatile: readonly string[]): Uint8Array {
   return new TextEncoder().encode(JSON.stringify(Object.fromEntries(lasting)))
 }
 
-/** Bytes that this package made of an API's answer: nobody sent them, so they have no headers. */
-function isOwn(delivery: VerifiedDelivery, source: EventSource): boolean {
-  return source !== 'webhook' && delivery.headers.length === 0
-}
-
 /** A name and a preset that was not called are what people pass instead of a preset. */
 function vendorHint(vendor: unknown): string {
   const name = typeof vendor === 'string' && /^[a-z]\w*$/i.test(vendor) ? vendor : 'onfido'
@@ -183,14 +184,16 @@ function vendorReader(vendor: Vendor, { envelope }: ParseOptions): EnvelopeReade
   return envelopeReader((body) => readAuthentic(vendor, body))
 }
 
-interface EventFields extends Pick<Meaning, 'name' | 'type'> {
+interface EventFields {
+  readonly meaning: Meaning
   readonly known: boolean
   readonly envelope: ReadEnvelope
   readonly source: EventSource
   readonly checked: Checked
 }
 
-function toEvent({ name, type, known, envelope, source, checked }: EventFields): WebhookEvent {
+function toEvent({ meaning, known, envelope, source, checked }: EventFields): WebhookEvent {
+  const { name, type } = meaning
   const { id, occurredAt, receivedName = envelope.name } = envelope
   const entity =
     (envelope.entity as Entity | undefined) ??
@@ -208,7 +211,7 @@ function toEvent({ name, type, known, envelope, source, checked }: EventFields):
 
 /** The order of events is kept for each resource, so a resource is named even for new events. */
 function entityOf(type: string, known: boolean, data: unknown): Entity | undefined {
-  const id = (isObject(data) ? idOf(data.id) : undefined) ?? ''
+  const id = (isObject(data) && idOf(data.id)) || ''
   if (type === '' || (id === '' && !known)) return undefined
   return { type: type as Entity['type'], id }
 }

@@ -17,7 +17,7 @@ import type { Incoming } from './intake/intake.ts'
 import type { ReceiverOptions } from './options.ts'
 import type { Outcome } from './outcome/outcome.ts'
 import type { Reply } from './outcome/reply.ts'
-import { Pipeline } from './pipeline.ts'
+import { fromDelivery, fromRequest, Pipeline } from './pipeline.ts'
 import type { EventMap } from './protocol/events.ts'
 import type { SchemaMap } from './protocol/meanings.ts'
 import { warnIfPublic } from './signature/secrets.ts'
@@ -85,8 +85,8 @@ export function createReceiver<Events, Tx>(options: ReceiverOptions): Receiver<E
       blamingCaller(receiver.fallback, register)
       return receiver
     },
-    receive: (delivery: Delivery) => pipeline.receive(delivery),
-    handle: (incoming: Incoming) => pipeline.handle(incoming),
+    receive: (delivery: Delivery) => fromDelivery(pipeline, delivery),
+    handle: (incoming: Incoming) => fromRequest(pipeline, incoming),
     async drain(more: { readonly grace?: number } = {}) {
       checkOptionNames('receiver.drain', more, ['grace'])
       await pipeline.drain(more)

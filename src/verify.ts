@@ -1,13 +1,15 @@
-// Proves that bytes came from a holder of a secret: header present, well formed, in tolerance,
-// some secret matches. It returns the same bytes and understands nothing of them.
+// Proves that bytes came from a holder of a secret: headers first, then every valid key with every
+// claim. It understands nothing of the bytes. A refusal is a value, and holds what a diagnosis needs.
 
 import {
-  assertVerified,
   type Delivery,
   HeaderIndex,
+  type HeaderList,
+  markVerified,
   type VerifiedDelivery,
-  withProof,
 } from './delivery.ts'
+import { WebhookError } from './errors.ts'
+import { inTime } from './foundation/abortable.ts'
 import {
   checkChoice,
   checkFunction,
@@ -19,9 +21,17 @@ import type { Clock } from './foundation/clock.ts'
 import { isPromise } from './host/promises.ts'
 import type { Authenticity, Scheme } from './protocol/scheme-definition.ts'
 import { checkScheme, serviceScheme } from './protocol/service-scheme.ts'
-import type { Refusal } from './signature/refused.ts'
-import type { SecretOption } from './signature/secrets.ts'
-import { SchemeVerifier, type Verifier } from './signature/verifier.ts'
+import type { Claim } from './signature/grammar.ts'
+import { HeaderClaimReader, type HeaderClaims } from './signature/header-claims.ts'
+import { type Refusal, Refused } from './signature/refused.ts'
+import {
+  type SecretKey,
+  type SecretLookUp,
+  type SecretOption,
+  type SecretSource,
+  secretSource,
+} from './signature/secrets.ts'
+import { matches, type SignedValues } from './signature/signature.ts'
 
 /** Options of `verify`. */
 export interface VerifyOptions {
@@ -44,6 +54,220 @@ export type VerifyResult =
     }
   | Refusal
 
+/** A delivery whose headers were read. */
+export interface ReadDelivery {
+  readonly source: Omit<Delivery, 'body' | 'headers'>
+  readonly body: Uint8Array
+  readonly headers: HeaderIndex
+  readonly claims: HeaderClaims
+  /** The time of the check, in milliseconds since the epoch. */
+  readonly now: number
+}
+
+/** Bytes that are hashed before other work gets its turn: a few milliseconds. */
+const bytesPerTurn = 8 * 1_048_576
+
+/** Milliseconds for a look-up of secrets. */
+const lookUpTimeout = 5_000
+
+/** A scheme and its keys, prepared once. */
+export class Verifier {
+  readonly #scheme: Scheme
+  readonly #reader: HeaderClaimReader
+  /** Undefined if the address alone identifies the sender. */
+  readonly #secrets: SecretSource | undefined
+
+  constructor(scheme: Scheme, secret: SecretOption | undefined) {
+    this.#scheme = scheme
+    this.#reader = new HeaderClaimReader(scheme)
+    this.#secrets = scheme.addresses ? undefined : secretSource(secret, scheme)
+  }
+
+  /** The tenants of its secrets, undefined for a secret without; undefined if they are looked up. */
+  get tenants(): readonly (string | undefined)[] | undefined {
+    return this.#secrets?.keys?.map(({ tenant }) => tenant)
+  }
+
+  /** Reads the headers alone, so that the body of an unauthenticated client need not be read. */
+  inspect(headers: HeaderIndex, now: number): HeaderClaims {
+    return this.#reader.read(headers, now)
+  }
+
+  /** Returns a promise only if keys are looked up, or the runtime's HMAC returns one. */
+  prove(delivery: ReadDelivery): VerifyResult | Promise<VerifyResult> {
+    const { claims } = delivery
+    if (!claims.ok && !claims.late) return new Refused(claims.code)
+    if (!this.#secrets) return this.#proveAddress(delivery)
+    const { keys, lookUp } = this.#secrets
+    return keys ? this.#proveBy(keys, delivery) : this.#proveLater(lookUp, delivery)
+  }
+
+  #proveAddress(arrived: ReadDelivery): VerifyResult {
+    const { body, headers, now } = arrived
+    const { url, address, receivedAt } = arrived.source
+    if (!this.#scheme.addresses?.allows(address, headers.values('x-forwarded-for'))) {
+      return new Refused('ADDRESS_NOT_ALLOWED')
+    }
+    const authenticity = 'ip'
+    return proved(markVerified({ body, headers, url, receivedAt: receivedAt ?? now, authenticity }))
+  }
+
+  async #proveLater(lookUp: SecretLookUp, arrived: ReadDelivery): Promise<VerifyResult> {
+    const { body, headers, claims } = arrived
+    let keys: readonly SecretKey[]
+    try {
+      const { url, method, address, receivedAt } = arrived.source
+      const delivery = { body, headers: headers.list, url, method, address, receivedAt }
+      const keyId = claims.ok ? claims.claims[0]?.jws?.keyId : undefined
+      // A look-up that never answers must not hold its delivery.
+      const found = lookUp(delivery, keyId)
+      keys = await inTime(found, lookUpTimeout, 'the look-up of secrets')
+    } catch (error) {
+      return new Refused('SECRET_UNAVAILABLE', { error })
+    }
+    return this.#proveBy(keys, arrived)
+  }
+
+  #proveBy(
+    keys: readonly SecretKey[],
+    delivery: ReadDelivery,
+  ): VerifyResult | Promise<VerifyResult> {
+    const { claims } = delivery
+    if (!claims.ok) return this.#refused(claims.code, keys, delivery)
+    const found = this.#match(keys, claims, delivery)
+    if (!isPromise(found)) return this.#judge(found, keys, delivery)
+    return found.then(
+      (key) => this.#judge(key, keys, delivery),
+      // WebCrypto imports a key when it is first used, so only then is a broken one known.
+      (error) => new Refused('SECRET_UNAVAILABLE', { error: unusableKey(error) }),
+    )
+  }
+
+  /** The first valid key that matches; all are tried, so that time does not tell which did. */
+  #match(
+    keys: readonly SecretKey[],
+    { claims, id }: Extract<HeaderClaims, { readonly ok: true }>,
+    { body, headers, source, now }: ReadDelivery,
+  ): SecretKey | undefined | Promise<SecretKey | undefined> {
+    const [key] = keys
+    const [claim] = claims
+    // A template of one piece is the body alone: nothing else needs to be gathered.
+    const values: SignedValues =
+      this.#scheme.template.length === 1
+        ? { body }
+        : {
+            body,
+            id,
+            url: source.url,
+            method: source.method,
+            header: (name) => headers.values(name)[0],
+          }
+    if (keys.length !== 1 || claims.length !== 1 || !key || !claim) {
+      const valid = keys.filter((one) => isValid(one, now))
+      return this.#matchAll(valid, claims, values)
+    }
+    if (!isValid(key, now)) return undefined
+    const matched = matches(key, this.#scheme, claim, values)
+    if (typeof matched === 'boolean') return matched ? key : undefined
+    return matched.then((isSame) => (isSame === true ? key : undefined))
+  }
+
+  /** Tries every key with every claim. Other work gets its turn between many HMACs. */
+  async #matchAll(
+    keys: readonly SecretKey[],
+    claims: readonly Claim[],
+    values: SignedValues,
+  ): Promise<SecretKey | undefined> {
+    let found: SecretKey | undefined
+    let broken: { readonly reason: unknown } | undefined
+    let bytes = 0
+    for (const key of keys) {
+      for (const claim of claims) {
+        bytes += values.body.length
+        if (bytes > bytesPerTurn) {
+          bytes = 0
+          await new Promise((resolve) => setTimeout(resolve, 0))
+        }
+        try {
+          if ((await matches(key, this.#scheme, claim, values)) === true) found ??= key
+        } catch (reason) {
+          broken ??= { reason }
+        }
+      }
+    }
+    // A broken key matters only if no other key proves the delivery.
+    if (!found && broken) throw broken.reason
+    return found
+  }
+
+  #judge(
+    key: SecretKey | undefined,
+    keys: readonly SecretKey[],
+    delivery: ReadDelivery,
+  ): VerifyResult {
+    // Nothing but a key that was tried grants trust.
+    if (!key || !keys.includes(key)) return this.#refused('SIGNATURE_MISMATCH', keys, delivery)
+    const { body, headers, claims, source, now } = delivery
+    const { url, receivedAt = now } = source
+    const { id: secretId, tenant } = key
+    const signedId = claims.ok ? claims.id : undefined
+    const { authenticity } = this.#scheme
+    const shown = authenticity === 'token' ? this.#withoutToken(headers) : headers
+    return proved(
+      markVerified({
+        ...{ body, headers: shown, receivedAt, url, secretId, tenant, signedId, authenticity },
+      }),
+    )
+  }
+
+  /** The token is the secret itself: what keeps or shows the delivery must not hold it. */
+  #withoutToken({ list }: HeaderIndex): HeaderList {
+    const { header, headers = [header] } = this.#scheme
+    const names = headers.map((name) => name.toLowerCase())
+    return list.filter(([name]) => !names.includes(name))
+  }
+
+  #refused(
+    code: 'SIGNATURE_MISMATCH' | (HeaderClaims & { ok: false })['code'],
+    keys: readonly SecretKey[],
+    { body, headers, claims, source: { url, method }, now }: ReadDelivery,
+  ): Refusal {
+    const evidence = () => ({
+      delivery: { body, headers: headers.list, url, method },
+      headers: headers.list,
+      scheme: this.#scheme,
+      claims: claims.ok ? claims.claims : (claims.late ?? []),
+      keys,
+      now: new Date(now),
+    })
+    return new Refused(code, { evidence, bytes: body.length })
+  }
+}
+
+/** What `verify` gives for bytes that are proved. */
+type Proof = Extract<VerifyResult, { readonly ok: true }>
+
+/** A result whose optional parts are there only if the delivery has them. */
+function proved(delivery: VerifiedDelivery): Proof {
+  const { authenticity, secretId, tenant } = delivery
+  const proof: { -readonly [Key in keyof Proof]: Proof[Key] } = { ok: true, delivery }
+  if (authenticity !== undefined) proof.authenticity = authenticity
+  if (secretId !== undefined) proof.secretId = secretId
+  if (tenant !== undefined) proof.tenant = tenant
+  return proof
+}
+
+function unusableKey(cause: unknown): WebhookError {
+  const message = 'the runtime could not import the key: check that it is whole and of this scheme'
+  return new WebhookError('SECRET_INVALID', message, { cause })
+}
+
+/** A clock that tells no time proves nothing with a secret that is bounded in time. */
+function isValid({ notBefore, notAfter }: SecretKey, now: number): boolean {
+  if (notBefore === undefined && notAfter === undefined) return true
+  return now >= (notBefore ?? -Infinity) && now <= (notAfter ?? Infinity)
+}
+
 /** Prepares the scheme and the keys. */
 export function createVerifier(options: Omit<VerifyOptions, 'now'>): Verifier {
   const { scheme = serviceScheme, authenticity = 'signature' } = options
@@ -61,7 +285,7 @@ export function createVerifier(options: Omit<VerifyOptions, 'now'>): Verifier {
       'SECRET_INVALID',
     )
   }
-  return new SchemeVerifier(scheme, options.secret)
+  return new Verifier(scheme, options.secret)
 }
 
 const proofs = {
@@ -80,7 +304,7 @@ const optionNames: ReadonlySet<string> = new Set<keyof VerifyOptions>([
 
 /** Verifiers of secrets that are text, so that `verify` makes no key for each delivery. */
 const prepared = new WeakMap<Scheme, Map<string, Verifier>>()
-const mostPrepared = 100
+const maxPrepared = 100
 
 function preparedVerifier(options: VerifyOptions): Verifier {
   const { secret, scheme = serviceScheme } = options
@@ -94,7 +318,7 @@ function preparedVerifier(options: VerifyOptions): Verifier {
   let verifier = bySecret.get(secret)
   if (!verifier) {
     verifier = createVerifier({ secret, scheme })
-    if (bySecret.size >= mostPrepared) bySecret.clear()
+    if (bySecret.size >= maxPrepared) bySecret.clear()
     bySecret.set(secret, verifier)
   }
   return verifier
@@ -112,7 +336,14 @@ function preparedVerifier(options: VerifyOptions): Verifier {
 export function verify(delivery: Delivery, options: VerifyOptions): Promise<VerifyResult> {
   try {
     checkArguments(delivery, options)
-    return Promise.resolve(verifyNow(delivery, options))
+    const { body, headers: given } = delivery
+    const verifier = preparedVerifier(options)
+    const now = options.now ? options.now().getTime() : Date.now()
+    const headers = new HeaderIndex(given)
+    const claims = verifier.inspect(headers, now)
+    const read = { source: delivery, body, headers, claims, now }
+    // Not async: if nothing waits, one promise is enough.
+    return Promise.resolve(verifier.prove(read))
   } catch (error) {
     return Promise.reject(error)
   }
@@ -134,32 +365,4 @@ function checkArguments(delivery: Delivery, options: VerifyOptions): void {
     if (!optionNames.has(name)) checkOptionNames('verify', options, [...optionNames])
   }
   checkFunction('now', options.now, '() => new Date()')
-}
-
-/** Not async itself: where nothing waits, one promise is enough. */
-function verifyNow(
-  { body, headers: given, url, method, address, receivedAt }: Delivery,
-  options: VerifyOptions,
-): VerifyResult | Promise<VerifyResult> {
-  const verifier = preparedVerifier(options)
-  const now = options.now ? options.now().getTime() : Date.now()
-  const headers = new HeaderIndex(given)
-  const claims = verifier.inspect(headers, now)
-  const proof = verifier.prove({ body, headers, claims, url, method, address, now, receivedAt })
-  return isPromise(proof) ? proof.then(toResult) : toResult(proof)
-}
-
-function toResult(proof: Refusal | VerifiedDelivery): VerifyResult {
-  return isRefusal(proof) ? proof : withProof({ ok: true, delivery: proof }, proof)
-}
-
-/**
- * Tells a refusal from a delivery that was proved.
- *
- * @throws WebhookError `DELIVERY_NOT_VERIFIED` for anything that is neither
- */
-export function isRefusal(proof: Refusal | VerifiedDelivery): proof is Refusal {
-  if ('ok' in proof && proof.ok === false) return true
-  assertVerified(proof)
-  return false
 }

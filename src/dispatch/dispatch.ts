@@ -71,7 +71,7 @@ export class Dispatcher {
 
   /** The handlers of an event, in the order of registration; the fallbacks if none matched. */
   match({ name, known }: Pick<WebhookEvent, 'name' | 'known'>): readonly Registration[] {
-    this.freeze()
+    if (!this.#frozen) this.freeze()
     return (known ? this.#byName.get(name) : undefined) ?? this.#ofUnknown
   }
 

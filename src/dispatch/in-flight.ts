@@ -48,13 +48,18 @@ export class InFlight {
     return this.#isEnding || this.#process.isEnding
   }
 
+  /**
+   * Counts a delivery until it leaves; not once the receiver drains, because unauthenticated clients
+   * could then keep the process from ending.
+   */
   enter(delivery: object): void {
+    if (this.isEnding) return
     if (this.#all.size === 0) this.#process.busy.add(this.#abort)
     this.#all.add(delivery)
   }
 
   leave(delivery: object): void {
-    this.#all.delete(delivery)
+    if (!this.#all.delete(delivery)) return
     for (const waiter of this.#waiters) {
       if (!waiter.left.delete(delivery) || waiter.left.size > 0) continue
       this.#waiters.delete(waiter)
@@ -64,20 +69,6 @@ export class InFlight {
     const { busy, onIdle } = this.#process
     busy.delete(this.#abort)
     if (busy.size === 0) for (const resolve of onIdle.splice(0)) resolve()
-  }
-
-  /**
-   * Counts a request until its reply is made; not once the receiver drains, because
-   * unauthenticated clients could then keep the process from ending.
-   */
-  async during<Result>(request: object, work: () => Promise<Result>): Promise<Result> {
-    if (this.isEnding) return work()
-    this.enter(request)
-    try {
-      return await work()
-    } finally {
-      this.leave(request)
-    }
   }
 
   /** Resolves when the deliveries that are in flight now have ended. */

@@ -18,7 +18,7 @@ import type {
 
 /** Handlers that have not ended, so that a drain can abort them. */
 export class RunningHandlers {
-  readonly #running = new Set<HandlerRun>()
+  readonly #running = new Set<HandlerContext>()
   #reason: unknown
   #timeout = Number.POSITIVE_INFINITY
 
@@ -32,12 +32,12 @@ export class RunningHandlers {
     return this.#timeout !== Number.POSITIVE_INFINITY
   }
 
-  add(run: HandlerRun): void {
-    if (this.#reason !== undefined) run.abort(this.#reason, this.#timeout)
+  add(run: HandlerContext): void {
+    if (this.#reason !== undefined) HandlerContext.abort(run, this.#reason, this.#timeout)
     else this.#running.add(run)
   }
 
-  delete(run: HandlerRun): void {
+  delete(run: HandlerContext): void {
     this.#running.delete(run)
   }
 
@@ -45,7 +45,7 @@ export class RunningHandlers {
   abort(reason: unknown, timeout = Number.POSITIVE_INFINITY): void {
     this.#reason = reason
     this.#timeout = timeout
-    for (const run of [...this.#running]) run.abort(reason, timeout)
+    for (const run of [...this.#running]) HandlerContext.abort(run, reason, timeout)
     this.#running.clear()
   }
 }
@@ -67,6 +67,8 @@ export interface Task {
   readonly attempt: number
   /** The inbox's id of it. */
   readonly entryId?: string
+  /** The body's SHA-256 in hex, on runtimes that only hash asynchronously. */
+  readonly bodyHash?: string
   readonly extras?: ContextExtras
   /** The handlers of the run that it belongs to; the receiver's own by default. */
   readonly running?: RunningHandlers
@@ -86,7 +88,10 @@ export interface ContextServices {
   readonly around: Around | undefined
 }
 
-/** Creates costly values only when a handler asks for them: most ask for none. */
+/**
+ * A run of one handler, and the context that the handler gets. It creates costly values only when a
+ * handler asks for them, because most ask for none.
+ */
 class HandlerContext implements Context {
   readonly attempt: number
   readonly delivery: VerifiedDelivery
@@ -98,12 +103,18 @@ class HandlerContext implements Context {
   declare readonly supersedes?: Superseded
   readonly tx: unknown
   readonly handler: string
-  readonly #run: Run
+  readonly #task: Task
+  readonly #services: ContextServices
+  /** By `performance.now()`. */
+  readonly #began: number
   #controller: AbortController | undefined
   #reason: unknown
+  #timer: ReturnType<typeof setTimeout> | undefined
+  /** Resolves the report; undefined once the handler has ended. */
+  #end: ((report: HandlerReport) => void) | undefined
 
-  constructor(run: Run, handler: string) {
-    const { attempt, delivery, extras } = run.task
+  constructor(handler: string, task: Task, services: ContextServices) {
+    const { attempt, delivery, extras } = task
     this.handler = handler
     this.attempt = attempt
     this.delivery = delivery
@@ -115,7 +126,9 @@ class HandlerContext implements Context {
     if (extras?.stale !== undefined) this.stale = extras.stale
     if (extras?.supersedes !== undefined) this.supersedes = extras.supersedes
     this.tx = extras?.tx
-    this.#run = run
+    this.#task = task
+    this.#services = services
+    this.#began = performance.now()
   }
 
   get signal(): AbortSignal {
@@ -127,41 +140,89 @@ class HandlerContext implements Context {
   }
 
   get idempotencyKey(): string {
-    return this.#run.idempotencyKey
+    return idempotencyKeyOf(this.#task)
   }
 
-  /** A function of its own, so that it can be taken off the context. */
+  /** Returns a function, so that it can be taken off the context. */
   get fetch(): () => Promise<unknown> {
-    const run = this.#run
-    return () => run.fetch(this.signal)
+    const { event, delivery } = this.#task
+    return () => this.#services.reads.current(event, { signal: this.signal, delivery })
   }
 
-  /** No method of the object: handlers do not abort themselves. */
-  static abort(context: HandlerContext, reason: unknown): void {
-    context.#reason = reason
-    context.#controller?.abort(reason)
+  // Static, because handlers must not reach them.
+
+  /** Milliseconds since the handler began. */
+  static duration(run: HandlerContext): number {
+    return performance.now() - run.#began
+  }
+
+  /** Waits for a handler that returned a promise. What it does after its time limit has no effect. */
+  static settled(run: HandlerContext, result: Promise<unknown>): Promise<HandlerReport> {
+    const { handler } = run
+    return new Promise((resolve) => {
+      run.#end = resolve
+      result.then(
+        () => run.#report({ ok: true, handler }),
+        (error) => run.#report({ ok: false, handler, code: 'HANDLER_FAILED', error }),
+      )
+      // A handler that waits for nothing has ended by then, and needs no timer.
+      queueMicrotask(() => run.#end && run.#limit())
+    })
+  }
+
+  /** The grace time of a drain is over. */
+  static abort(run: HandlerContext, reason: unknown, timeout: number): void {
+    if (HandlerContext.duration(run) >= timeout) run.#expire()
+    else run.#abort('DRAINING', reason)
+  }
+
+  #limit(): void {
+    // The handler's synchronous part counts too.
+    const left = this.#services.timeout - HandlerContext.duration(this)
+    if (left <= 0) {
+      this.#expire()
+      return
+    }
+    this.#timer = setTimeout(() => this.#expire(), left)
+    runningOf(this.#task, this.#services).add(this)
+  }
+
+  #expire(): void {
+    const text = `handler ${this.handler} took longer than ${Math.round(this.#services.timeout)} ms`
+    this.#abort('HANDLER_TIMEOUT', new DOMException(text, 'TimeoutError'))
+  }
+
+  #abort(code: HandlerFailure['code'], error: unknown): void {
+    this.#reason = error
+    this.#controller?.abort(error)
+    this.#report({ ok: false, handler: this.handler, code, error })
+  }
+
+  #report(report: HandlerReport): void {
+    const end = this.#end
+    this.#end = undefined
+    if (this.#timer !== undefined) {
+      clearTimeout(this.#timer)
+      runningOf(this.#task, this.#services).delete(this)
+    }
+    end?.(report)
   }
 }
 
-interface KeySource {
-  /** The id of the event. */
-  readonly id?: string | undefined
-  /** The inbox's id of the entry. */
-  readonly entryId?: string | undefined
-  readonly bodyHash: () => string
-}
+const runningOf = (task: Task, services: ContextServices) => task.running ?? services.running
 
 /**
  * Returns the key that every attempt of an event has, and no other event of any tenant. An event
  * without an id and an inbox has the hash of its body, which other events may share. The tenant's
  * part is escaped, so that no id passes for another kind of key.
  */
-function idempotencyKeyOf(
-  { id, entryId, bodyHash }: KeySource,
-  tenant: string | undefined,
-): string {
-  const unnamed = () => (entryId === undefined ? `sha256=${bodyHash()}` : `entry=${entryId}`)
+function idempotencyKeyOf({ key: id, entryId, bodyHash, delivery }: Task): string {
+  const unnamed = () =>
+    entryId === undefined
+      ? `sha256=${bodyHash ?? sha256Hex?.(delivery.body) ?? ''}`
+      : `entry=${entryId}`
   const key = id === undefined ? unnamed() : id.replace(/^(?=(?:sha256|entry|id)=)/, 'id=')
+  const { tenant } = delivery
   if (tenant !== undefined) return `${encodeURIComponent(tenant)}:${key}`
   return key.includes(':') ? `:${key}` : key
 }
@@ -169,170 +230,78 @@ function idempotencyKeyOf(
 /** Receives the report of each handler, and how many milliseconds it ran. */
 export type HearAttempt = (report: HandlerReport, task: Task, duration: number) => void
 
-/** Runs an attempt; returns a promise only if a handler does, or the runtime hashes asynchronously. */
+/**
+ * Runs the handlers of an attempt in turn; one that fails does not stop the others. Returns a promise
+ * only if a handler does, or the runtime hashes asynchronously.
+ */
 export function runTask(
   task: Task,
   services: ContextServices,
   ended: HearAttempt | undefined,
 ): readonly HandlerReport[] | Promise<readonly HandlerReport[]> {
-  const run = new Run(task, services, ended)
-  if ((task.key ?? task.entryId) !== undefined || sha256Hex) return run.all(task.registrations)
   // WebCrypto only hashes asynchronously, so it is done before a handler can ask.
-  return sha256(task.delivery.body).then((hash) => {
-    run.bodyHash = toHex(hash)
-    return run.all(task.registrations)
-  })
+  if (!sha256Hex && (task.key ?? task.entryId ?? task.bodyHash) === undefined) {
+    return sha256(task.delivery.body).then((hash) =>
+      runTask({ ...task, bodyHash: toHex(hash) }, services, ended),
+    )
+  }
+  const [only, another] = task.registrations
+  if (!only || another) return runInTurn(task, services, ended)
+  const report = runHandler(only, task, { services, ended })
+  return 'then' in report ? report.then((one) => [one]) : [report]
 }
 
-/** One attempt: runs its handlers in turn; a handler that fails does not stop the others. */
-class Run {
-  readonly task: Task
-  /** The body's SHA-256 in hex, where it had to be made before a handler can ask. */
-  bodyHash: string | undefined
-  readonly #services: ContextServices
-  readonly #ended: HearAttempt | undefined
-
-  constructor(task: Task, services: ContextServices, ended: HearAttempt | undefined) {
-    this.task = task
-    this.#services = services
-    this.#ended = ended
+async function runInTurn(
+  task: Task,
+  services: ContextServices,
+  ended: HearAttempt | undefined,
+): Promise<readonly HandlerReport[]> {
+  const reports: HandlerReport[] = []
+  for (const registration of task.registrations) {
+    reports.push(await runHandler(registration, task, { services, ended }))
   }
-
-  get timeout(): number {
-    return this.#services.timeout
-  }
-
-  get running(): RunningHandlers {
-    return this.task.running ?? this.#services.running
-  }
-
-  get idempotencyKey(): string {
-    const { key: id, entryId, delivery } = this.task
-    const bodyHash = () => this.bodyHash ?? sha256Hex?.(delivery.body) ?? ''
-    return idempotencyKeyOf({ id, entryId, bodyHash }, delivery.tenant)
-  }
-
-  fetch(signal: AbortSignal): Promise<unknown> {
-    const { event, delivery } = this.task
-    return this.#services.reads.current(event, { signal, delivery })
-  }
-
-  /** Returns a promise only if a handler does. */
-  all(
-    registrations: readonly Registration[],
-  ): readonly HandlerReport[] | Promise<readonly HandlerReport[]> {
-    const [first] = registrations
-    if (registrations.length !== 1 || !first) return this.#inTurn(registrations)
-    const report = this.#one(first)
-    return isPromise(report) ? report.then((one) => [one]) : [report]
-  }
-
-  async #inTurn(registrations: readonly Registration[]): Promise<readonly HandlerReport[]> {
-    const reports: HandlerReport[] = []
-    for (const registration of registrations) reports.push(await this.#one(registration))
-    return reports
-  }
-
-  #one(registration: Registration): HandlerReport | Promise<HandlerReport> {
-    const ended = this.#ended
-    const began = performance.now()
-    const report = this.#report(registration, began)
-    if (!ended) return report
-    const tell = (report: HandlerReport) => {
-      ended(report, this.task, performance.now() - began)
-      return report
-    }
-    return isPromise(report) ? report.then(tell) : tell(report)
-  }
-
-  /** Returns a promise only if the handler does. */
-  #report(registration: Registration, began: number): HandlerReport | Promise<HandlerReport> {
-    const { id: handler, handler: handle } = registration
-    const { reason } = this.running
-    // A handler that began now would be aborted in the same turn.
-    if (reason !== undefined) return { ok: false, handler, code: 'DRAINING', error: reason }
-    const context = new HandlerContext(this, handler)
-    const args = { event: this.task.event, context }
-    const { around } = this.#services
-    try {
-      const result = around ? runAround(around, handle, args) : callWebhookHandler(handle, args)
-      if (!isPromise(result)) return { ok: true, handler }
-      const promise = Promise.resolve(result)
-      return new HandlerRun({ run: this, handler, context, began }).settled(promise)
-    } catch (error) {
-      return { ok: false, handler, code: 'HANDLER_FAILED', error }
-    }
-  }
+  return reports
 }
 
-interface Started {
-  readonly run: Run
-  /** Its id. */
-  readonly handler: string
-  readonly context: HandlerContext
-  /** By `performance.now()`. */
-  readonly began: number
+interface Running {
+  readonly services: ContextServices
+  readonly ended: HearAttempt | undefined
 }
 
-/** A handler that returned a promise. What it does after its time limit has no effect. */
-class HandlerRun {
-  readonly #started: Started
-  #end: ((report: HandlerReport) => void) | undefined
-  #timer: ReturnType<typeof setTimeout> | undefined
-
-  constructor(started: Started) {
-    this.#started = started
+function runHandler(
+  { id: handler, handler: handle }: Registration,
+  task: Task,
+  { services, ended }: Running,
+): HandlerReport | Promise<HandlerReport> {
+  const context = new HandlerContext(handler, task, services)
+  const report = reportOf(context, handle, { task, services })
+  if (!ended) return report
+  const tell = (one: HandlerReport) => {
+    ended(one, task, HandlerContext.duration(context))
+    return one
   }
+  return 'then' in report ? report.then(tell) : tell(report)
+}
 
-  settled(result: Promise<unknown>): Promise<HandlerReport> {
-    const { run, handler } = this.#started
-    return new Promise((resolve) => {
-      this.#end = (report) => {
-        this.#end = undefined
-        clearTimeout(this.#timer)
-        run.running.delete(this)
-        resolve(report)
-      }
-      const fail = (error: unknown) =>
-        this.#end?.({ ok: false, handler, code: 'HANDLER_FAILED', error })
-      try {
-        result.then(() => this.#end?.({ ok: true, handler }), fail)
-      } catch (error) {
-        fail(error)
-      }
-      // A handler that waits for nothing has ended by then, and needs no timer.
-      queueMicrotask(() => this.#end && this.#limit())
-    })
-  }
-
-  #limit(): void {
-    const { run, began } = this.#started
-    const { timeout, running } = run
-    // The handler's synchronous part counts too.
-    const left = timeout - (performance.now() - began)
-    if (left <= 0) {
-      this.#expire(timeout)
-      return
-    }
-    this.#timer = setTimeout(() => this.#expire(timeout), left)
-    running.add(this)
-  }
-
-  #expire(timeout: number): void {
-    const text = `handler ${this.#started.handler} took longer than ${Math.round(timeout)} ms`
-    this.#abort('HANDLER_TIMEOUT', new DOMException(text, 'TimeoutError'))
-  }
-
-  /** A drain's grace time is over. */
-  abort(reason: unknown, timeout: number): void {
-    if (performance.now() - this.#started.began >= timeout) this.#expire(timeout)
-    else this.#abort('DRAINING', reason)
-  }
-
-  #abort(code: HandlerFailure['code'], error: unknown): void {
-    const { handler, context } = this.#started
-    HandlerContext.abort(context, error)
-    this.#end?.({ ok: false, handler, code, error })
+/** Calls the handler; returns a promise only if the handler does. */
+function reportOf(
+  context: HandlerContext,
+  handle: Handler,
+  { task, services }: { readonly task: Task; readonly services: ContextServices },
+): HandlerReport | Promise<HandlerReport> {
+  const { handler } = context
+  const { reason } = runningOf(task, services)
+  // A handler that began now would be aborted in the same turn.
+  if (reason !== undefined) return { ok: false, handler, code: 'DRAINING', error: reason }
+  const args = { event: task.event, context }
+  try {
+    const result = services.around
+      ? runAround(services.around, handle, args)
+      : callWebhookHandler(handle, args)
+    if (!isPromise(result)) return { ok: true, handler }
+    return HandlerContext.settled(context, Promise.resolve(result))
+  } catch (error) {
+    return { ok: false, handler, code: 'HANDLER_FAILED', error }
   }
 }
 

@@ -20,25 +20,28 @@ export function decodeUtf8(bytes: Uint8Array): string | undefined {
   }
 }
 
+/** JSON as parsed; `isLong`: a number is beyond 2^53, where integers collide. */
+export interface ParsedJson {
+  readonly value: unknown
+  readonly isLong: boolean
+}
+
 /** JSON of at most `most` levels, without keys that could reach a prototype; undefined otherwise. */
-export function parseJson(text: string, most = deepest): { readonly value: unknown } | undefined {
+export function parseJson(text: string, most = deepest): ParsedJson | undefined {
   try {
     const value: unknown = JSON.parse(text)
-    return isContainer(value) && !clean(value, most) ? undefined : { value }
+    const found = walk(value, most)
+    return found === 'deeper' ? undefined : { value, isLong: found === 'long' }
   } catch {
     return undefined
   }
 }
 
-/** Integers of 16 digits and more, where values stand. */
-const longInteger = /[:[,]\s*-?\d{16}/
-
 /**
  * JSON that parsed before, with the integers above 2^53 as text, which collide as numbers; undefined
- * where it has none.
+ * if it has none.
  */
 export function parseExact(text: string): { readonly value: unknown } | undefined {
-  if (!longInteger.test(text)) return undefined
   let isAny = false
   // A reviver that asks for the source of each value takes ten times as long.
   const outside = (part: string) =>
@@ -49,7 +52,8 @@ export function parseExact(text: string): { readonly value: unknown } | undefine
       return /^-?\d+$/.test(source) ? `"${source}"` : source
     })
   const quoted = changeJson(text, { outside, string: (part) => part })
-  return isAny ? parseJson(quoted) : undefined
+  const exact = isAny ? parseJson(quoted) : undefined
+  return exact && { value: exact.value }
 }
 
 const number = /-?\d[\d.eE+-]*/g
@@ -92,39 +96,66 @@ export function isDeeperText(text: string, most: number): boolean {
   // Each level needs two brackets.
   if (text.length <= most * 2) return false
   try {
-    const value: unknown = JSON.parse(text)
-    return isContainer(value) && !clean(value, most)
+    return walk(JSON.parse(text), most) === 'deeper'
   } catch {
     return false
   }
 }
 
-type Container = Record<string, unknown> | readonly unknown[]
-
-const isContainer = (value: unknown): value is Container =>
-  typeof value === 'object' && value !== null
-
 /**
- * Walks a value that was just parsed, once: drops the keys that could reach a prototype, and answers
- * whether it has at most `most` levels of arrays and objects.
+ * Walks a value that was just parsed, once: drops the keys that could reach a prototype, and tells
+ * whether it has more than `most` levels of arrays and objects, or a number beyond 2^53.
  */
-function clean(container: Container, most: number): boolean {
-  if (most <= 0) return false
-  if (Array.isArray(container)) {
-    for (const one of container) if (isContainer(one) && !clean(one, most - 1)) return false
-    return true
+function walk(value: unknown, most: number): Found {
+  if (typeof value === 'number') return Math.abs(value) > maxInteger ? 'long' : 'plain'
+  if (typeof value !== 'object' || value === null) return 'plain'
+  return Array.isArray(value) ? walkArray(value, most) : walkObject(value as JsonObject, most)
+}
+
+type Found = 'plain' | 'long' | 'deeper'
+type JsonObject = Record<string, unknown>
+const maxInteger = Number.MAX_SAFE_INTEGER
+
+// Both compare numbers in place: a call for each would be most of the walk.
+function walkArray(array: readonly unknown[], most: number): Found {
+  if (most <= 0) return 'deeper'
+  let found: Found = 'plain'
+  for (const one of array) {
+    if (typeof one === 'number') {
+      if (Math.abs(one) > maxInteger) found = 'long'
+    } else if (typeof one === 'object' && one !== null) {
+      const inner = Array.isArray(one)
+        ? walkArray(one, most - 1)
+        : walkObject(one as JsonObject, most - 1)
+      if (inner === 'deeper') return inner
+      if (inner === 'long') found = inner
+    }
   }
-  const object = container as Record<string, unknown>
+  return found
+}
+
+function walkObject(object: JsonObject, most: number): Found {
+  if (most <= 0) return 'deeper'
+  let found: Found = 'plain'
   for (const key in object) {
     const one = object[key]
-    if (reachesPrototype(key, one)) delete object[key]
-    else if (isContainer(one) && !clean(one, most - 1)) return false
+    if ((key === '__proto__' || key === 'constructor') && reachesPrototype(key, one)) {
+      delete object[key]
+    } else if (typeof one === 'number') {
+      if (Math.abs(one) > maxInteger) found = 'long'
+    } else if (typeof one === 'object' && one !== null) {
+      const inner = Array.isArray(one)
+        ? walkArray(one, most - 1)
+        : walkObject(one as JsonObject, most - 1)
+      if (inner === 'deeper') return inner
+      if (inner === 'long') found = inner
+    }
   }
-  return true
+  return found
 }
 
 /** `__proto__` leaks through Object.assign, `constructor.prototype` through deep merges. */
 function reachesPrototype(key: string, value: unknown): boolean {
   if (key === '__proto__') return true
-  return key === 'constructor' && isContainer(value) && Object.hasOwn(value, 'prototype')
+  return typeof value === 'object' && value !== null && Object.hasOwn(value, 'prototype')
 }

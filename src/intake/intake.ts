@@ -14,7 +14,7 @@ export interface BodyFault {
   readonly message?: string
 }
 
-/** The limits that an adapter applies while it reads a body. */
+/** The reading of one body: its limits, and what an adapter tells of it. */
 export interface BodyReading {
   /** The most bytes that are read. */
   readonly limit: number
@@ -58,9 +58,9 @@ const overloaded: BodyFault = { code: 'OVERLOADED' }
 export class Intake {
   readonly limits: IntakeLimits
   readonly #maxShare: number
-  /** Bodies that are not complete. */
-  readonly #incomplete = new Set<Reading>()
-  /** The bodies among them that hold bytes, by the time of their first byte. */
+  /** Bodies of which nothing has come. */
+  readonly #waiting = new Set<Reading>()
+  /** Bodies that have come in part, by the time of their first byte. */
   readonly #arriving = new Set<Reading>()
   #arrivingBytes = 0
   /** Held bytes by address. */
@@ -79,16 +79,21 @@ export class Intake {
     return new Reading(this, address?.includes(':') ? networkOf(address) : address)
   }
 
-  /** The body can be ended from now on, until it is `done`. */
-  watch(reading: Reading): ReturnType<typeof setTimeout> {
-    this.#incomplete.add(reading)
-    this.#hold(reading, 0)
-    return setTimeout(expire, this.limits.bodyTimeout, reading, this.limits)
+  /** From now on the body can be ended, until it is done. */
+  watch(reading: Reading): void {
+    if (reading.held === 0) this.#waiting.add(reading)
+    else this.#arrive(reading)
   }
 
+  #arrive(reading: Reading): void {
+    this.#arriving.add(reading)
+    this.#arrivingBytes += reading.held
+  }
+
+  /** The body is complete, or was ended. */
   done(reading: Reading): void {
-    this.#incomplete.delete(reading)
     if (this.#arriving.delete(reading)) this.#arrivingBytes -= reading.held
+    else this.#waiting.delete(reading)
   }
 
   end(reading: Reading): void {
@@ -100,7 +105,7 @@ export class Intake {
 
   /** Ends all reading that is under way. */
   stop(code: OutcomeCode & BodyFault['code']): void {
-    for (const reading of this.#incomplete) reading.stop({ code })
+    for (const reading of [...this.#waiting, ...this.#arriving]) reading.stop({ code })
   }
 
   /** Counts bytes of a body; a fault if they do not fit. */
@@ -123,13 +128,10 @@ export class Intake {
 
   /** The bytes that the address holds afterwards. */
   #hold(reading: Reading, bytes: number): number {
-    if (this.#arriving.has(reading)) this.#arrivingBytes += bytes
     reading.held += bytes
     this.#total += bytes
-    if (reading.held > 0 && this.#incomplete.has(reading) && !this.#arriving.has(reading)) {
-      this.#arriving.add(reading)
-      this.#arrivingBytes += reading.held
-    }
+    if (this.#arriving.has(reading)) this.#arrivingBytes += bytes
+    else if (bytes > 0 && this.#waiting.delete(reading)) this.#arrive(reading)
     const { address } = reading
     if (address === undefined) return 0
     const share = (this.#shares.get(address) ?? 0) + bytes
@@ -166,9 +168,9 @@ function networkOf(address: string): string {
 export class Reading implements BodyReading {
   readonly limit: number
   /** Bytes that were counted, and those of them that are still held. */
-  bytes = 0
-  held = 0
-  reserved = 0
+  bytes: number
+  held: number
+  reserved: number
   /** The address, or the network of IPv6, whose share holds the bytes. */
   readonly address: string | undefined
   readonly #intake: Intake
@@ -180,10 +182,12 @@ export class Reading implements BodyReading {
     this.#intake = intake
     this.limit = intake.limits.maxBytes
     this.address = address
+    this.bytes = 0
+    this.held = 0
+    this.reserved = 0
   }
 
-  // Own properties, because an adapter may detach them.
-  readonly take = (bytes: number): BodyFault | undefined => {
+  take(bytes: number): BodyFault | undefined {
     if (this.#stopped) return this.#stopped
     if (!Number.isSafeInteger(bytes)) {
       const message = `\`take\` expects a whole number of bytes, got ${shown(bytes)}`
@@ -193,17 +197,18 @@ export class Reading implements BodyReading {
     return this.#intake.take(this, bytes)
   }
 
-  readonly reserve = (length: number): boolean => {
+  reserve(length: number): boolean {
     if (!this.#intake.reserve(this, length)) return false
     if (!this.take(length)) return true
     this.take(-length)
     return false
   }
 
-  readonly onStop = (stop: (fault: BodyFault) => void): void => {
+  onStop(stop: (fault: BodyFault) => void): void {
     this.#stop = stop
-    if (this.#stopped) this.stop(this.#stopped)
-    else this.#timer = this.#intake.watch(this)
+    this.#intake.watch(this)
+    // A plain timer for each body: on workers a timer belongs to the request that started it.
+    this.#timer = setTimeout(expire, this.#intake.limits.bodyTimeout, this, this.#intake.limits)
   }
 
   stop(fault: BodyFault): void {
@@ -212,9 +217,18 @@ export class Reading implements BodyReading {
     this.#stop?.(fault)
   }
 
-  /** The body is complete: nothing ends it any more. */
+  /** The body has come whole. Counts what its adapter did not; a fault if that does not fit. */
+  complete(length: number): BodyFault | undefined {
+    const fault = length === this.bytes ? undefined : this.take(length - this.bytes)
+    if (!fault) this.done()
+    return fault
+  }
+
+  /** Nothing ends the body any more. */
   done(): void {
+    if (this.#timer === undefined) return
     clearTimeout(this.#timer)
+    this.#timer = undefined
     this.#intake.done(this)
   }
 }
@@ -231,6 +245,9 @@ export function faultOf(fault: BodyFault): BodyFault {
   return { code: 'BODY_CONSUMED', message }
 }
 
+/** The codings of HTTP (RFC 9110, 8.4.1) and their kin; some senders write a charset instead. */
+const compressions = /\b(?:(?:x-)?gzip|(?:x-)?compress|deflate|br|zstd|dcb|dcz)\b/i
+
 /** Why a delivery of `length` bytes is refused by its headers, or undefined when it is admitted. */
 export function admit(
   headers: HeaderIndex,
@@ -239,7 +256,7 @@ export function admit(
 ): 'BODY_TOO_LARGE' | 'ENCODING_UNSUPPORTED' | 'CONTENT_TYPE_UNSUPPORTED' | undefined {
   if (length > maxBytes) return 'BODY_TOO_LARGE'
   for (const encoding of headers.values('content-encoding')) {
-    if (!/^(?:identity)?$/i.test(encoding.trim())) return 'ENCODING_UNSUPPORTED'
+    if (compressions.test(encoding)) return 'ENCODING_UNSUPPORTED'
   }
   for (const type of headers.values('content-type')) {
     if (type !== 'application/json' && !isJsonLike(type)) return 'CONTENT_TYPE_UNSUPPORTED'
@@ -255,6 +272,6 @@ export function declaredLength(headers: HeaderIndex): number | undefined {
 
 /** `application/json`, `text/json`, `application/cloudevents+json` and the like. */
 function isJsonLike(contentType: string): boolean {
-  const type = contentType.split(';', 1)[0]?.trim() ?? ''
-  return /^[a-z0-9!#$&^_.-]+\/(?:[a-z0-9!#$&^_.-]+\+)?json$/i.test(type)
+  const type = contentType.split(';', 1)[0]?.trim()
+  return !type || /^[a-z0-9!#$&^_.-]+\/(?:[a-z0-9!#$&^_.-]+\+)?json$/i.test(type)
 }

@@ -185,7 +185,7 @@ function conflictOf({ name }: OutcomeObserved): string {
 interface Observed extends Pick<OutcomeDetails, 'bytes' | 'event'> {
   readonly began: number
   readonly headers: HeaderIndex
-  readonly waitUntil: Incoming['waitUntil']
+  readonly source: Pick<Incoming, 'waitUntil'>
 }
 
 /** Calls all observers of a receiver; makes no observation that no observer gets. */
@@ -230,15 +230,16 @@ export class Observers {
   }
 
   /** The default observer gets failures, conflicts and, in development, some refusals only. */
-  outcome(outcome: Outcome, { bytes, began, event, headers, waitUntil }: Observed): Outcome {
+  outcome(outcome: Outcome, { bytes, began, event, headers, source }: Observed): Outcome {
     const isConflict = outcome.kind === 'duplicate' && outcome.conflict === true
-    const isWarned = outcome.kind === 'failed' || isConflict || this.#isWarned(outcome, headers)
-    if (this.hearAll || isWarned) {
+    const isRejected = outcome.kind === 'rejected' && this.#warnsOfRejection(headers)
+    const isWarned = outcome.kind === 'failed' || isConflict || isRejected
+    if (isWarned || this.#hearsAll || this.#listeners.size > 0) {
       const duration = performance.now() - began
       const observed = { ...timed(this.now(), duration), bytes, event }
       const seen = outcomeObserved(outcome, observed)
       const pending = this.#hearsAll || isWarned ? this.#observer(seen) : undefined
-      if (pending) keepAwake(waitUntil, pending)
+      if (pending) keepAwake(source.waitUntil, pending)
       this.#callListeners(seen)
     }
     return outcome
@@ -246,7 +247,7 @@ export class Observers {
 
   /** The default observer gets the failed attempts of an inbox; outcomes report the others. */
   attemptsOf({ entryId }: Task): HearAttempt | undefined {
-    if (this.hearAll) return this.#attempt
+    if (this.#hearsAll || this.#listeners.size > 0) return this.#attempt
     return entryId === undefined ? undefined : this.#failedAttempt
   }
 
@@ -264,8 +265,8 @@ export class Observers {
     this.#callListeners(seen)
   }
 
-  #isWarned({ kind }: Outcome, headers: HeaderIndex): boolean {
-    if (this.#hearsAll || kind !== 'rejected' || !isDevelopment()) return false
+  #warnsOfRejection(headers: HeaderIndex): boolean {
+    if (this.#hearsAll || !isDevelopment()) return false
     // `doctor` reports its probes itself.
     if (headers.values('user-agent')[0] === probeAgent) return false
     return this.#mayWarn(this.now())

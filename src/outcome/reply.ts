@@ -52,6 +52,8 @@ type ArrivedRequest = Omit<HandshakeRequest, 'url'> & { readonly url?: string | 
 export class Replies {
   readonly #table: RespondOption | undefined
   readonly #responder: Responder | undefined
+  /** Replies by the code or kind of their outcome, made once. */
+  readonly #ready = new Map<string, Reply>()
   readonly #warn = warnOnce()
 
   /** @throws WebhookError `OPTION_INVALID` */
@@ -67,15 +69,16 @@ export class Replies {
     if (typeof request?.method !== 'string') {
       throw invalid(`handle expects { method, headers, read }, got ${shown(request)}`)
     }
-    const { method, url, headers } = request
-    const handshake = this.#handshake({ method, url, headers })
-    return handshake ?? (method.toUpperCase() === 'POST' ? undefined : methodNotAllowed)
+    const handshake = this.#responder?.handshake && this.#handshake(request)
+    if (handshake) return handshake
+    const isPost = request.method === 'POST' || request.method.toUpperCase() === 'POST'
+    return isPost ? undefined : methodNotAllowed
   }
 
   /** The user's function may throw at what an unauthenticated client sends: no handshake then. */
-  #handshake(request: HandshakeRequest): Reply | undefined {
+  #handshake({ method, url, headers }: ArrivedRequest): Reply | undefined {
     try {
-      const reply = this.#responder?.handshake?.(request)
+      const reply = this.#responder?.handshake?.({ method, url, headers })
       if (!reply) return undefined
       const why = whyUnsendable(reply)
       if (why === undefined) return reply
@@ -88,10 +91,17 @@ export class Replies {
     return undefined
   }
 
-  /** A promise only where a function answers. */
+  /** Returns a promise only if a function makes the reply. */
   to(outcome: Outcome, event: WebhookEvent | undefined): Reply | Promise<Reply> {
-    if (!this.#responder) return toReply(outcome, this.#table)
-    return respondWith({ responder: this.#responder, warn: this.#warn }, outcome, event)
+    const responder = this.#responder
+    if (responder) return respondWith({ responder, warn: this.#warn }, outcome, event)
+    const name = 'code' in outcome ? outcome.code : outcome.kind
+    const ready = this.#ready.get(name)
+    if (ready) return ready
+    const { status, headers, body } = toReply(outcome, this.#table)
+    const reply = Object.freeze({ status, headers: Object.freeze({ ...headers }), body })
+    this.#ready.set(name, reply)
+    return reply
   }
 }
 

@@ -5,6 +5,7 @@ import { decodeUtf8, parseExact, parseJson } from '../foundation/json.ts'
 import { ignoreRejection } from '../host/promises.ts'
 import { fromBase64 } from '../signature/encoding.ts'
 import {
+  firstIn,
   idOf,
   isObject,
   type Json,
@@ -250,54 +251,71 @@ function byPaths(
   arrival?: EnvelopeArrival,
 ): ReadEnvelope | undefined {
   const reading = isObject(value) ? fromPaths(paths, value, arrival) : undefined
-  if (!reading || !isObject(exact)) return reading
+  if (!reading || exact === undefined || !isObject(exact)) return reading
   // Data stay numbers, as they were sent; ids would collide.
   const { id, key, data } = fromPaths(paths, exact, arrival) ?? reading
   return { ...reading, id, key, exactData: data }
 }
 
 function fromPaths(paths: Paths, body: Json, arrival?: EnvelopeArrival): ReadEnvelope | undefined {
-  const namePath = arrival ? namePathOf(body, paths.name, arrival) : pathOf(body, paths.name)
-  const name = namePath && nameAt(body, namePath, arrival)
+  // A name may stand in a header.
+  const name = arrival
+    ? paths.name.map((path) => nameAt(body, path, arrival)).find((one) => one !== undefined)
+    : firstIn(body, paths.name)
   if (typeof name !== 'string' || name === '') return undefined
-  const dataPath = resourcePathOf(body, paths.data)
-  const isFlat = !dataPath && paths.occurredAt === defaultPaths.occurredAt
-  const timePath = pathOf(body, isFlat ? flatTimes : paths.occurredAt)
-  const changePath = isFlat ? pathOf(body, changeTimes) : undefined
-  const when = timePath ?? changePath
-  const resource = dataPath && valueIn(body, dataPath)
-  // An `id` that may be the resource's is shown, but never used to tell duplicates: all events of the
-  // resource would share it.
-  const isResource = !dataPath || (isObject(resource) && isSameId(body.id, resource.id))
-  const doubtful = isResource && paths.id === defaultPaths.id
-  const idPath = pathOf(body, doubtful ? flatIds : paths.id)
-  const id = idPath && idOf(valueIn(body, idPath))
-  const own = doubtful && idPath?.text === 'id'
-  return {
-    name,
-    id,
-    key: own ? undefined : id,
-    occurredAt: when && toDate(valueIn(body, when)),
-    data: dataPath ? resource : without(body, [namePath, own ? undefined : idPath, timePath]),
-  }
+  const data = resourceIn(body, paths.data)
+  if (data === undefined) return flatEnvelope(name, paths, { body, arrival })
+  const { id, key } = idIn(body, paths, data)
+  return { name, id, key, occurredAt: toDate(firstIn(body, paths.occurredAt)), data }
 }
 
+/**
+ * An `id` that may be the resource's is shown, but never used to tell duplicates: all events of the
+ * resource would share it.
+ */
+function idIn(body: Json, paths: Paths, data: unknown): Pick<ReadEnvelope, 'id' | 'key'> {
+  const { id: resourceId } = data as { readonly id?: unknown }
+  if (paths.id === defaultPaths.id && isSameId(body.id, resourceId))
+    return doubtfulId(body, flatIds)
+  const id = idOf(firstIn(body, paths.id))
+  return { id, key: id }
+}
+
+function doubtfulId(body: Json, paths: readonly Path[]): Pick<ReadEnvelope, 'id' | 'key'> {
+  const path = pathOf(body, paths)
+  const id = path && idOf(valueIn(body, path))
+  return { id, key: path?.text === 'id' ? undefined : id }
+}
+
+/** A number and its text are the same id. */
 function isSameId(one: unknown, other: unknown): boolean {
+  if (typeof one === 'string' && typeof other === 'string' && one !== other) return false
   const id = idOf(one)
   return id !== undefined && id === idOf(other)
 }
 
-function namePathOf(body: Json, paths: readonly Path[], { headers }: EnvelopeArrival) {
-  return paths.find((path) =>
-    path.text.startsWith(headerPath)
-      ? headerAt(headers, path) !== undefined
-      : pathOf(body, [path]) !== undefined,
-  )
+/** The envelope of a body that is its own resource. */
+function flatEnvelope(
+  name: string,
+  paths: Paths,
+  { body, arrival }: { readonly body: Json; readonly arrival: EnvelopeArrival | undefined },
+): ReadEnvelope {
+  const isDefaultId = paths.id === defaultPaths.id
+  const idPath = pathOf(body, isDefaultId ? flatIds : paths.id)
+  const isOwn = isDefaultId && idPath?.text === 'id'
+  const id = idPath && idOf(valueIn(body, idPath))
+  const isDefaultTime = paths.occurredAt === defaultPaths.occurredAt
+  const timePath = pathOf(body, isDefaultTime ? flatTimes : paths.occurredAt)
+  const when = timePath ?? (isDefaultTime ? pathOf(body, changeTimes) : undefined)
+  const namePath = paths.name.find((path) => nameAt(body, path, arrival) !== undefined)
+  const data = without(body, [namePath, isOwn ? undefined : idPath, timePath])
+  const occurredAt = when && toDate(valueIn(body, when))
+  return { name, id, key: isOwn ? undefined : id, occurredAt, data }
 }
 
 function nameAt(body: Json, path: Path, arrival: EnvelopeArrival | undefined): unknown {
   const isHeader = arrival && path.text.startsWith(headerPath)
-  return isHeader ? headerAt(arrival.headers, path) : valueIn(body, path)
+  return isHeader ? headerAt(arrival.headers, path) : (valueIn(body, path) ?? undefined)
 }
 
 function headerAt(headers: EnvelopeArrival['headers'], { text }: Path): string | undefined {
@@ -306,12 +324,14 @@ function headerAt(headers: EnvelopeArrival['headers'], { text }: Path): string |
   return undefined
 }
 
-/** Where the resource is wrapped once more, the path of what it wraps. */
-function resourcePathOf(body: Json, paths: readonly Path[]): Path | undefined {
+/** The resource; if it is wrapped once more, what it wraps. */
+function resourceIn(body: Json, paths: readonly Path[]): unknown {
+  const value = firstIn(body, paths)
+  if (!isObject(value) || value.object === undefined) return value
+  if (!isObject(value.object) || value.id !== undefined) return value
   const path = pathOf(body, paths)
-  const value = path && valueIn(body, path)
-  if (!path || !isObject(value) || !isObject(value.object) || value.id !== undefined) return path
-  return paths.find(({ text }) => text === `${path.text}.object`) ?? path
+  const inner = paths.find(({ text }) => text === `${path?.text}.object`)
+  return inner ? valueIn(body, inner) : value
 }
 
 function without(body: Json, paths: readonly (Path | undefined)[]): Json {
@@ -368,5 +388,5 @@ function decodedData(base64: string | undefined): unknown {
   const text = bytes && decodeUtf8(bytes)
   const json = text === undefined ? undefined : parseJson(text)
   if (text === undefined || !json) return base64
-  return (parseExact(text) ?? json).value
+  return ((json.isLong && parseExact(text)) || json).value
 }

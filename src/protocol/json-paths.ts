@@ -7,15 +7,20 @@ export function valueAt(body: unknown, path: string): unknown {
   return valueIn(body, toPath(path))
 }
 
-/** A dotted path, and the keys that it leads through. */
+/** A dotted path, prepared. */
 export interface Path {
   readonly text: string
   readonly keys: readonly string[]
+  /** Its only key; undefined if it has several. */
+  readonly key: string | undefined
 }
 
-export const toPath = (text: string): Path => ({ text, keys: text.split('.') })
+export function toPath(text: string): Path {
+  const keys = text.split('.')
+  return { text, keys, key: keys.length === 1 ? text : undefined }
+}
 
-/** The value at a path that is prepared. */
+/** The value at a path. */
 export function valueIn(body: unknown, { keys }: Path): unknown {
   let value: unknown = body
   for (const key of keys) {
@@ -24,21 +29,29 @@ export function valueIn(body: unknown, { keys }: Path): unknown {
   return value
 }
 
-/** The first path that leads to a value. */
-export function pathOf(body: unknown, paths: readonly Path[]): Path | undefined {
+/** The value at the first path that leads to one. */
+export function firstIn(body: Json, paths: readonly Path[]): unknown {
   for (const path of paths) {
-    const value = valueIn(body, path)
-    if (value !== undefined && value !== null) return path
+    const { key } = path
+    // Nearly every path is one key.
+    if (key !== undefined && !Object.hasOwn(body, key)) continue
+    const value = key === undefined ? valueIn(body, path) : body[key]
+    if (value !== undefined && value !== null) return value
   }
   return undefined
 }
 
-/** Longer texts are not ids: whoever lists entries reads those of each. */
-const longestId = 1_000
+/** The first path that leads to a value. */
+export function pathOf(body: Json, paths: readonly Path[]): Path | undefined {
+  return paths.find((path) => (valueIn(body, path) ?? undefined) !== undefined)
+}
+
+/** Characters of the longest id: longer texts are not ids, because every listing shows them. */
+const maxId = 1_000
 
 /** An id as text. A number above 2^53 collides once parsed: it is an id where its text was kept. */
 export function idOf(value: unknown): string | undefined {
-  if (typeof value === 'string') return isIdText(value) ? value : undefined
+  if (typeof value === 'string') return value !== '' && value.length <= maxId ? value : undefined
   return typeof value === 'number' && Number.isSafeInteger(value) ? String(value) : undefined
 }
 
@@ -59,25 +72,28 @@ const isoDate = /^\d{4}-\d{2}-\d{2}T/
 const zoneless = /^(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?)$/i
 
 /**
- * Milliseconds since the epoch; NaN if it is not a time in text. Without a zone it is UTC: processes in two
- * zones must read one time.
+ * Milliseconds since the epoch; NaN if it is not a time in text. A time without a zone is UTC, because
+ * processes in two zones must read one time.
  */
 export function parseTime(value: unknown): number {
-  return typeof value === 'string' ? Date.parse(value.replace(zoneless, '$1T$2Z')) : Number.NaN
+  if (typeof value !== 'string') return Number.NaN
+  return Date.parse(value.endsWith('Z') ? value : value.replace(zoneless, '$1T$2Z'))
 }
 
-/** A time as senders write it: ISO 8601, or seconds or milliseconds since 1970. */
+/** A time as senders write it: ISO 8601, or seconds to nanoseconds since 1970. */
 export function toDate(value: unknown): Date | undefined {
   let date: Date | undefined
   if (value instanceof Date) date = value
   else if (typeof value === 'string' && isoDate.test(value)) date = new Date(parseTime(value))
-  // Seconds since the epoch stay below 1e11 until the year 5138; beyond are milliseconds.
-  else if (typeof value === 'number') date = new Date(value < 1e11 ? value * 1000 : value)
+  else if (typeof value === 'number') date = new Date(millisecondsIn(value))
   return date && Number.isFinite(date.getTime()) ? date : undefined
 }
 
-function isIdText(text: string): boolean {
-  return text !== '' && text.length <= longestId
+/** The size tells the unit until the year 5138: each of them is a thousand times the one before. */
+function millisecondsIn(time: number): number {
+  if (time < 1e11) return time * 1e3
+  if (time < 1e14) return time
+  return time < 1e17 ? time / 1e3 : time / 1e6
 }
 
 export function isObject(value: unknown): value is Json {

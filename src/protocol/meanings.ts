@@ -2,7 +2,7 @@
 // data has to fit.
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { WebhookError } from '../errors.ts'
-import { ignoreRejection, isPromise } from '../host/promises.ts'
+import { ignoreRejection } from '../host/promises.ts'
 import { eventSchemas, type Issue } from './events.ts'
 import { canonicalName, isEventName, legacyNameOf } from './names.ts'
 
@@ -73,7 +73,7 @@ function meaningsOf(
 }
 
 /** A sender may make a million: the first show what is wrong. */
-const mostIssues = 100
+const maxIssues = 100
 
 /**
  * Holds data against the schema of their name.
@@ -86,7 +86,7 @@ export function checkData(
 ): Checked {
   if (!schema) return { data: value }
   const result = schema['~standard'].validate(value)
-  if (isPromise(result)) {
+  if ('then' in result) {
     ignoreRejection(result)
     throw new WebhookError(
       'SCHEMA_ASYNC',
@@ -94,7 +94,7 @@ export function checkData(
     )
   }
   if (!result.issues) return { data: result.value }
-  return { data: value, issues: result.issues.slice(0, mostIssues).map(toIssue) }
+  return { data: value, issues: result.issues.slice(0, maxIssues).map(toIssue) }
 }
 
 function toIssue(issue: StandardSchemaV1.Issue): Issue {

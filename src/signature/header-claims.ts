@@ -28,7 +28,7 @@ const none: readonly string[] = []
 const lowerCase = (name: string | undefined) => name?.toLowerCase()
 
 /** Reads the headers of one scheme, whose names are brought into lower case once. */
-export class HeaderInspector {
+export class HeaderClaimReader {
   readonly #scheme: Scheme
   readonly #signature: string
   /** All headers of signatures, where there are several. */
@@ -38,6 +38,8 @@ export class HeaderInspector {
   /** Further headers that are signed. */
   readonly #signed: readonly string[]
   readonly #splits: ((id: string) => boolean) | undefined
+  /** One header of signatures, and nothing beside them and the body: no time, no id. */
+  readonly #isPlain: boolean
 
   constructor(scheme: Scheme) {
     this.#scheme = scheme
@@ -49,10 +51,17 @@ export class HeaderInspector {
       'header' in part ? [part.header.toLowerCase()] : [],
     )
     this.#splits = splitsOf(scheme)
+    this.#isPlain =
+      scheme.authenticity === 'signature' &&
+      scheme.tolerance === 'none' &&
+      scheme.template.length === 1 &&
+      (scheme.grammar === 'plain' || 'prefix' in scheme.grammar) &&
+      (this.#signatures ?? this.#time ?? this.#id) === undefined
   }
 
-  /** `now` is in milliseconds since the epoch. */
-  inspect(headers: HeaderIndex, now: number): HeaderClaims {
+  /** Reads the claims; `now` is in milliseconds since the epoch. */
+  read(headers: HeaderIndex, now: number): HeaderClaims {
+    if (this.#isPlain) return this.#readPlain(headers)
     // The address alone tells such a sender, so there is nothing to claim.
     if (this.#scheme.authenticity === 'ip') return nothing
     const signatures = this.#signaturesOf(headers)
@@ -68,6 +77,15 @@ export class HeaderInspector {
     }
     if (id !== undefined && this.#splits?.(id)) return malformed
     return this.#judge(signatures, { time, id, now })
+  }
+
+  #readPlain(headers: HeaderIndex): HeaderClaims {
+    const [value, another] = headers.values(this.#signature)
+    if (another !== undefined) return ambiguous
+    const text = value?.trim()
+    if (!text) return missing
+    const claims = readClaims(this.#scheme, text)
+    return claims ? { ok: true, claims, id: undefined } : malformed
   }
 
   /** The values of the signature headers that are there; undefined where one occurs twice. */

@@ -245,6 +245,6 @@ test.each<[string, (bytes: Uint8Array<ArrayBuffer>) => unknown]>([
   expect(seen).toMatchObject([{ code: 'BODY_CONSUMED' }])
   const theirs = runInNewContext('Uint8Array').from(new TextEncoder().encode(body))
   expect((await send(theirs)).status).toBe(200)
-  const read = async ({ take }: BodyReading) => take(1_001) ?? new Uint8Array()
+  const read = async (reading: BodyReading) => reading.take(1_001) ?? new Uint8Array()
   expect((await receiver.handle({ method: 'POST', headers, read })).status).toBe(413)
 })
