@@ -23,8 +23,9 @@ export function addressOf(stated: StatedAddress, fallback?: string): string {
     : (fallback ?? `http://localhost${path}`)
 }
 
-/** A name with a port perhaps: nearly every Host. Digits at its end may be a wrong IPv4 address. */
-const plainHost = /^(?:localhost|(?:[a-z\d-]+\.)+[a-z]{2,})(?::\d{1,4})?$/
+/** A name or an IPv4 address, with a port perhaps: nearly every Host. URL judges the others. */
+const plainHost =
+  /^(?:localhost|(?:[a-z\d-]+\.)+[a-z]{2,}|(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!:|$)|(?=:|$))){4})(?::(?:\d{1,4}|[1-5]\d{4}))?$/
 
 /** A Host that is more than a name would move the path: `name/` as well, and `name/.`. */
 const isName = (host: string) => !/[/\\?#@\s]/.test(host)

@@ -5,7 +5,7 @@ import fastifyPlugin from 'fastify-plugin'
 import type { Reply } from '../src/index.ts'
 import { checkNoOptions, checkPath, checkReceiver, type HandlesRequests } from './mount.ts'
 import { sendReply, toIncoming } from './node.ts'
-import { drainOnceSent, drainRequest, ignoreErrors } from './unread.ts'
+import { drainOnceSent, ignoreErrors } from './unread.ts'
 
 const fix =
   'the body was parsed before the receiver: register toFastify(receiver) as its own plugin, without preParsing hooks or raw-body plugins that read the stream'
@@ -34,18 +34,12 @@ export function toFastify(receiver: HandlesRequests, ...options: readonly never[
     app.all(path, async (request, reply) => {
       const stream = (request.body ?? request.raw) as Readable
       const answer = await receiver.handle(toIncoming(request.raw, { fix, stream }))
-      if (reply.raw.headersSent) {
-        // Other code has begun to answer.
-        drainRequest(request.raw)
-        return reply.hijack()
-      }
-      if (request.raw.complete) {
+      if (request.raw.complete && !reply.raw.headersSent) {
         return reply.code(answer.status).headers(answer.headers).send(answer.body)
       }
-      // Fastify ends the response at once, and its sender would never read it.
+      // Fastify ends a response at once, and a sender that still writes would never read it.
       const headers = { ...reply.getHeaders(), ...answer.headers } as Reply['headers']
-      reply.hijack()
-      sendReply(request.raw, reply.raw, { ...answer, headers })
+      sendReply(request.raw, reply.hijack().raw, { ...answer, headers })
     })
   }
   return fastifyPlugin(mount, { fastify: '5.x', name: 'idv-webhooks', encapsulate: true })

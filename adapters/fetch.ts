@@ -1,5 +1,5 @@
 // A fetch handler for every runtime and framework that turns a Request into a Response.
-import { Chunks } from '../src/foundation/chunks.ts'
+import { Chunks } from '../src/foundation/bytes.ts'
 import { ignoreRejection, keepAwake } from '../src/host/promises.ts'
 import type { BodyFault, BodyReading, Incoming } from '../src/index.ts'
 import { addressOf } from './address.ts'

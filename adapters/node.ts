@@ -1,7 +1,8 @@
 // node:http, and Koa or Nest over it.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
-import rawBody from 'raw-body'
+import readRawBody from 'raw-body'
+import { Chunks } from '../src/foundation/bytes.ts'
 import type { BodyFault, BodyReading, Incoming, Reply } from '../src/index.ts'
 import { addressOf } from './address.ts'
 import { answer } from './answer.ts'
@@ -56,7 +57,9 @@ class NodeIncoming implements Incoming {
 
   constructor(request: NodeRequest, stream: Readable, fix: string) {
     this.method = request.method ?? ''
-    this.headers = arrivedHeaders(request)
+    const { rawHeaders, httpVersionMajor } = request
+    const isPlain = httpVersionMajor < 2 && rawHeaders.length > 0
+    this.headers = isPlain ? rawHeaders : arrivedHeaders(request)
     this.address = request.socket?.remoteAddress
     this.#request = request
     this.#stream = stream
@@ -104,7 +107,8 @@ function readBody(
     const aborted = isReset(request) || (stream.destroyed && !stream.readableEnded)
     return Promise.resolve(aborted ? incomplete : consumed)
   }
-  if (isReset(request)) return Promise.resolve(incomplete)
+  const isHttp2 = request.httpVersionMajor >= 2
+  if (isHttp2 && isReset(request)) return Promise.resolve(incomplete)
   return new Promise((resolve) => {
     const body: ArrivingBody = { stream, request, reading, consumed, resolve }
     arriving.set(stream, body)
@@ -125,7 +129,7 @@ interface ArrivingBody {
   readonly resolve: (body: Uint8Array | BodyFault | Promise<Uint8Array | BodyFault>) => void
   first?: Uint8Array
   /** All chunks, if there are several. */
-  blocks?: Blocks
+  chunks?: Chunks
 }
 
 /** Bodies that have not come whole. Their listeners are shared, so a body needs no closure. */
@@ -134,31 +138,30 @@ const arriving = new WeakMap<Readable, ArrivingBody>()
 function onData(this: Readable, chunk: Uint8Array | string): void {
   const body = arriving.get(this)
   if (!body) return
-  const fault = typeof chunk === 'string' ? body.consumed : body.reading.take(chunk.length)
-  if (fault) stop(body, fault)
-  else if (body.blocks) body.blocks.add(chunk as Uint8Array)
-  else if (body.first) body.blocks = joining(body, [body.first, chunk as Uint8Array])
-  else body.first = chunk as Uint8Array
-}
-
-/** Begins to join the chunks of a body that has more than one. */
-function joining(body: ArrivingBody, chunks: readonly Uint8Array[]): Blocks {
-  const blocks = new Blocks()
-  for (const chunk of chunks) blocks.add(chunk)
-  rawBody(blocks, { limit: body.reading.limit }).then(
-    (bytes) => body.resolve(unlessReset(body.request, bytes)),
-    () => body.resolve(incomplete),
-  )
-  return blocks
+  const isText = typeof chunk === 'string'
+  const fault = isText ? body.consumed : body.reading.take(chunk.length)
+  if (fault || isText) stop(body, fault ?? body.consumed)
+  else if (body.chunks) body.chunks.add(chunk)
+  else if (body.first) body.chunks = new Chunks().add(body.first).add(chunk)
+  else body.first = chunk
 }
 
 function onEnd(this: Readable): void {
   const body = arriving.get(this)
   if (!body) return
   arriving.delete(this)
-  // Most bodies are one chunk, which needs no copy.
-  if (body.blocks) body.blocks.end()
-  else body.resolve(unlessReset(body.request, body.first ?? new Uint8Array()))
+  body.resolve(wholeBody(body))
+}
+
+/** Most bodies are one chunk, which needs no copy. */
+function wholeBody({ request, reading, first, chunks }: ArrivingBody) {
+  const isHttp2 = request.httpVersionMajor >= 2
+  if (chunks) {
+    const read = readRawBody(Readable.from(chunks.blocks()), { limit: reading.limit })
+    return isHttp2 ? read.then((bytes) => unlessReset(request, bytes)) : read
+  }
+  const bytes = first ?? new Uint8Array()
+  return isHttp2 ? unlessReset(request, bytes) : bytes
 }
 
 /** A stream that has ended closes too. */
@@ -167,49 +170,11 @@ function onClose(this: Readable): void {
   if (body) stop(body, incomplete)
 }
 
-function stop({ stream, blocks, resolve }: ArrivingBody, fault: BodyFault): void {
+function stop({ stream, resolve }: ArrivingBody, fault: BodyFault): void {
   arriving.delete(stream)
   stream.off('data', onData).off('end', onEnd).off('error', onClose).off('close', onClose)
   ignoreErrors(stream)
   resolve(fault)
-  blocks?.destroy()
-}
-
-/** Bytes of the longest block that short chunks share. */
-const maxBlock = 16 * 1024
-
-/**
- * The chunks of a body in few blocks, which grow with what came. raw-body keeps every chunk, and a
- * sender that makes them one byte long would hold hundreds of bytes for each.
- */
-class Blocks extends Readable {
-  #block = Buffer.alloc(0)
-  #used = 0
-  #length = 0
-
-  override _read(): void {}
-
-  add(chunk: Uint8Array): void {
-    this.#length += chunk.length
-    const fitting = chunk.subarray(0, this.#block.length - this.#used)
-    this.#block.set(fitting, this.#used)
-    this.#used += fitting.length
-    if (fitting.length === chunk.length) return
-    this.#pass()
-    const rest = chunk.subarray(fitting.length)
-    this.#block = Buffer.alloc(Math.max(rest.length, Math.min(this.#length, maxBlock)))
-    this.#block.set(rest)
-    this.#used = rest.length
-  }
-
-  end(): void {
-    this.#pass()
-    this.push(null)
-  }
-
-  #pass(): void {
-    if (this.#used > 0) this.push(this.#block.subarray(0, this.#used))
-  }
 }
 
 /**

@@ -35,18 +35,18 @@ const none: readonly string[] = []
 /** The headers of one request: walked once when it arrives, copied only for those who ask. */
 export class HeaderIndex {
   /** Name, value, name, value: names as they arrived. */
-  readonly #flat: readonly string[]
-  #list: HeaderList | undefined
+  declare private readonly flat: readonly string[]
+  declare private copied: HeaderList | undefined
 
   constructor(headers: HeadersInput) {
-    if (Array.isArray(headers) && typeof headers[0] === 'string') this.#flat = headers
-    else if (Symbol.iterator in headers) this.#flat = flatPairs(headers as HeaderPairs)
-    else this.#flat = flatRecord(headers)
+    if (Array.isArray(headers) && typeof headers[0] === 'string') this.flat = headers
+    else if (Symbol.iterator in headers) this.flat = flatPairs(headers as HeaderPairs)
+    else this.flat = flatRecord(headers)
   }
 
   /** All values of one header; `name` is in lower case. */
   values(name: string): readonly string[] {
-    const flat = this.#flat
+    const flat = this.flat
     let found: string[] | undefined
     for (let at = 0; at < flat.length; at += 2) {
       const key = flat[at] as string
@@ -58,12 +58,12 @@ export class HeaderIndex {
   }
 
   get list(): HeaderList {
-    if (this.#list) return this.#list
+    if (this.copied) return this.copied
     const list: [string, string][] = []
-    for (let at = 0; at < this.#flat.length; at += 2) {
-      list.push([(this.#flat[at] as string).toLowerCase(), this.#flat[at + 1] as string])
+    for (let at = 0; at < this.flat.length; at += 2) {
+      list.push([(this.flat[at] as string).toLowerCase(), this.flat[at + 1] as string])
     }
-    this.#list = list
+    this.copied = list
     return list
   }
 }
@@ -125,7 +125,8 @@ export interface DeliveryFields {
   readonly headers: HeaderList | HeaderIndex
   /** A date, or milliseconds since the epoch. */
   readonly receivedAt: Date | number
-  readonly url?: string | undefined
+  /** Its `url` is read only when the address is asked for. */
+  readonly source?: Pick<Delivery, 'url'> | undefined
   readonly secretId?: string | undefined
   readonly tenant?: string | undefined
   readonly signedId?: string | undefined
@@ -135,19 +136,19 @@ export interface DeliveryFields {
 /** The private field is the proof: no copy, and nothing made elsewhere, has it. */
 class SignedDelivery implements Omit<VerifiedDelivery, typeof verified> {
   readonly body: Uint8Array
-  declare readonly url?: string
   declare readonly secretId?: string
   declare readonly tenant?: string
   declare readonly signedId?: string
   declare readonly authenticity?: Authenticity
   readonly #headers: HeaderList | HeaderIndex
   #receivedAt: Date | number
+  readonly #source: Pick<Delivery, 'url'> | undefined
 
   constructor(of: DeliveryFields) {
     this.body = of.body
     this.#headers = of.headers
     this.#receivedAt = of.receivedAt
-    if (of.url !== undefined) this.url = of.url
+    this.#source = of.source
     if (of.secretId !== undefined) this.secretId = of.secretId
     if (of.tenant !== undefined) this.tenant = of.tenant
     if (of.signedId !== undefined) this.signedId = of.signedId
@@ -158,6 +159,10 @@ class SignedDelivery implements Omit<VerifiedDelivery, typeof verified> {
   get headers(): HeaderList {
     // Not by `instanceof`: another copy of this package may have made the index.
     return 'list' in this.#headers ? this.#headers.list : this.#headers
+  }
+
+  get url(): string | undefined {
+    return this.#source?.url
   }
 
   get receivedAt(): Date {
@@ -191,7 +196,6 @@ const registry = globalThis as { [verifiedDeliveryClass]?: typeof SignedDelivery
 let known: typeof SignedDelivery | undefined
 
 function signedClass(): typeof SignedDelivery {
-  if (known) return known
   if (!registry[verifiedDeliveryClass])
     Object.defineProperty(registry, verifiedDeliveryClass, { value: SignedDelivery })
   known = registry[verifiedDeliveryClass] as typeof SignedDelivery
@@ -201,7 +205,7 @@ function signedClass(): typeof SignedDelivery {
 /** Grants trust: called by verify.ts, and for bytes that were verified before they were kept. */
 export function markVerified(delivery: DeliveryFields): VerifiedDelivery {
   // Trust is granted here: what `of` tells was proved by the caller.
-  return new (signedClass())(delivery) as unknown as VerifiedDelivery
+  return new (known ?? signedClass())(delivery) as unknown as VerifiedDelivery
 }
 
 /**
@@ -210,7 +214,12 @@ export function markVerified(delivery: DeliveryFields): VerifiedDelivery {
  * @throws WebhookError `DELIVERY_NOT_VERIFIED`
  */
 export function assertVerified(delivery: unknown): void {
-  if (typeof delivery === 'object' && delivery !== null && signedClass().isSigned(delivery)) return
+  if (
+    typeof delivery === 'object' &&
+    delivery !== null &&
+    (known ?? signedClass()).isSigned(delivery)
+  )
+    return
   throw new WebhookError(
     'DELIVERY_NOT_VERIFIED',
     'this delivery was not verified: pass what verify() returned, not the delivery that arrived',

@@ -12,6 +12,7 @@ import {
   type EnvelopeReader,
   envelopeReader,
   type ReadEnvelope,
+  readOwnEnvelope,
 } from './protocol/envelope.ts'
 import type { Entity, EventSource, Issue, WebhookEvent } from './protocol/events.ts'
 import { idOf, isObject } from './protocol/json-paths.ts'
@@ -110,8 +111,9 @@ export function createParser(options: ParseOptions): Parser {
     if (json === undefined) return { ok: false, code: 'BODY_NOT_JSON' }
     const exact = json.isLong ? parseExact(text) : undefined
     const body: EnvelopeBody = exact ? { value: json.value, exact: exact.value } : json
+    // The mark alone proves nothing: a sender could write it and so choose the reading.
     const isOwn = source !== 'webhook' && delivery.headers.length === 0
-    const envelope = readEnvelope(body, delivery, isOwn)
+    const envelope = (isOwn && readOwnEnvelope(body)) || readEnvelope(body, delivery)
     if (envelope === undefined) return { ok: false, code: 'ENVELOPE_INVALID' }
     const isKept = kept !== undefined && canonicalName(envelope.name) === kept
     const known = meanings.get(isKept ? kept : envelope.name)

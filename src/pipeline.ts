@@ -11,6 +11,7 @@ import {
 import type { OutcomeCode } from './errors.ts'
 import { invalid, kindShown } from './foundation/check.ts'
 import { admit, declaredLength, faultOf, type Incoming } from './intake/intake.ts'
+import type { Observers } from './observe/observers.ts'
 import type { Keeper } from './options.ts'
 import { attempted, noDiagnosis, type Outcome, proofRefused, refusal } from './outcome/outcome.ts'
 import type { Reply } from './outcome/reply.ts'
@@ -50,7 +51,7 @@ export function fromDelivery(steps: Steps, delivery: Delivery): Promise<Outcome>
 function fromRecord(steps: Steps, body: Uint8Array, tenant?: string): Promise<Outcome> {
   const work = async (passage: Passage) => {
     passage.bytes = body.length
-    if (steps.inFlight.isEnding) return refusal('DRAINING')
+    if (!passage.isCounted) return refusal('DRAINING')
     const receivedAt = steps.milliseconds()
     const delivery = markVerified({ body, headers: [], receivedAt, tenant })
     return walk(steps, passage, { delivery, source: 'reconcile' })
@@ -70,15 +71,16 @@ async function pass<Result>(
   { work, end }: Pass<Result>,
 ): Promise<Result> {
   const { dispatcher, inFlight, observers } = steps
-  dispatcher.freeze()
-  const passage = toPassage(source, observers.hearAll)
-  inFlight.enter(passage)
+  if (!dispatcher.isFrozen) dispatcher.freeze()
+  const passage = toPassage(source, observers)
+  passage.isCounted = inFlight.enter(passage)
   try {
     // The user's own envelope or schema may throw; what a sender did never rejects.
     const outcome = await work(passage).catch(
       (error: unknown): Outcome => ({ kind: 'failed', code: 'HANDLER_FAILED', error }),
     )
-    return await end(passage, observers.outcome(outcome, passage))
+    const ended = end(passage, observers.outcome(outcome, passage))
+    return ended instanceof Promise ? await ended : ended
   } finally {
     // Not before the reply is made: else the process may end, and the sender repeats the delivery.
     inFlight.leave(passage)
@@ -119,11 +121,11 @@ async function receive(steps: Steps, passage: Passage, body: Uint8Array): Promis
 
 /** Why headers alone reject a delivery; decided once for each. */
 function admitted(steps: Steps, passage: Passage): OutcomeCode | undefined {
-  if (steps.inFlight.isEnding) return 'DRAINING'
+  if (!passage.isCounted) return 'DRAINING'
   const code = admit(passage.headers, passage.bytes, steps.maxBytes)
   if (code) return code
   passage.now = steps.milliseconds()
-  const claims = steps.verifier.inspect(passage.headers, passage.now)
+  const claims = steps.verifier.claims.read(passage.headers, passage.now)
   passage.claims = claims
   // The verifier decides on a time outside the tolerance: late or forged.
   return claims.ok || claims.late ? undefined : claims.code
@@ -131,19 +133,20 @@ function admitted(steps: Steps, passage: Passage): OutcomeCode | undefined {
 
 async function prove(steps: Steps, passage: Passage, body: Uint8Array): Promise<Outcome> {
   passage.body = body
-  const proof = await steps.verifier.prove(passage)
+  const proving = steps.verifier.prove(passage)
+  const proof = proving instanceof Promise ? await proving : proving
   if (!proof.ok) return proofRefused(proof)
   return walk(steps, passage, { delivery: proof.delivery, source: 'webhook' })
 }
 
 /** Bytes whose origin is proved. */
-interface Proved {
+interface ProvedBytes {
   readonly delivery: VerifiedDelivery
   readonly source: EventSource
 }
 
 /** The one way of a proved delivery. */
-function walk(steps: Steps, passage: Passage, proved: Proved): Promise<Outcome> {
+function walk(steps: Steps, passage: Passage, proved: ProvedBytes): Promise<Outcome> {
   if (steps.keeper) return keep(steps, passage, { ...proved, keeper: steps.keeper })
   return handle(steps, passage, proved.delivery, steps.parser(proved.delivery, proved.source))
 }
@@ -151,7 +154,7 @@ function walk(steps: Steps, passage: Passage, proved: Proved): Promise<Outcome> 
 async function keep(
   steps: Steps,
   passage: Passage,
-  { delivery, source, keeper }: Proved & { readonly keeper: Keeper },
+  { delivery, source, keeper }: ProvedBytes & { readonly keeper: Keeper },
 ): Promise<Outcome> {
   const parsed = steps.peek(delivery, source)
   if (parsed.ok) passage.event = parsed.event
@@ -189,7 +192,7 @@ async function handle(
 
 type Source = Omit<Delivery, 'body'> & Pick<Incoming, 'waitUntil'>
 
-/** The facts about one delivery: each is worked out once, and handed on here. */
+/** One delivery on its way: each part is worked out once, and handed on here. */
 interface Passage extends ReadDelivery {
   readonly source: Source
   /** When it began, by `performance.now()`; 0 if there is no observer. */
@@ -198,6 +201,8 @@ interface Passage extends ReadDelivery {
   claims: HeaderClaims
   body: Uint8Array
   bytes: number
+  /** False if the receiver drains. */
+  isCounted: boolean
   event: WebhookEvent | undefined
 }
 
@@ -205,14 +210,16 @@ const unclaimed: HeaderClaims = { ok: false, code: 'SIGNATURE_MISSING' }
 const noBytes = new Uint8Array()
 
 /** @throws WebhookError `OPTION_INVALID` for what is not a delivery at all */
-function toPassage(source: Source, isObserved: boolean): Passage {
+function toPassage(source: Source, observers: Observers): Passage {
   if (typeof source?.headers !== 'object' || source.headers === null) {
     throw invalid(
       `expected a delivery { body, headers }, got ${kindShown(source)}. In tests make one by await signedDelivery(event)`,
     )
   }
-  const began = isObserved ? performance.now() : 0
+  const began = observers.began()
   const headers = new HeaderIndex(source.headers)
-  const unread = { now: 0, claims: unclaimed, body: noBytes, bytes: 0, event: undefined }
-  return { source, headers, began, ...unread }
+  return {
+    ...{ source, headers, began, now: 0, claims: unclaimed },
+    ...{ body: noBytes, bytes: 0, isCounted: false, event: undefined },
+  }
 }

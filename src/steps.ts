@@ -18,7 +18,7 @@ import { createParser, createWithData, type Parser, type WithData } from './pars
 import { eventNames } from './protocol/names.ts'
 import { createVerifier, type Verifier } from './verify.ts'
 
-/** What the options of a receiver are made into. */
+/** The steps of one receiver. */
 export class Steps {
   readonly replies: Replies
   readonly intake: Intake

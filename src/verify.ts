@@ -18,7 +18,6 @@ import {
   kindShown,
 } from './foundation/check.ts'
 import type { Clock } from './foundation/clock.ts'
-import { isPromise } from './host/promises.ts'
 import type { Authenticity, Scheme } from './protocol/scheme-definition.ts'
 import { checkScheme, serviceScheme } from './protocol/service-scheme.ts'
 import type { Claim } from './signature/grammar.ts'
@@ -72,25 +71,21 @@ const lookUpTimeout = 5_000
 
 /** A scheme and its keys, prepared once. */
 export class Verifier {
+  /** Reads the headers alone, so that the body of an unauthenticated client need not be read. */
+  readonly claims: HeaderClaimReader
   readonly #scheme: Scheme
-  readonly #reader: HeaderClaimReader
   /** Undefined if the address alone identifies the sender. */
   readonly #secrets: SecretSource | undefined
 
   constructor(scheme: Scheme, secret: SecretOption | undefined) {
     this.#scheme = scheme
-    this.#reader = new HeaderClaimReader(scheme)
+    this.claims = new HeaderClaimReader(scheme)
     this.#secrets = scheme.addresses ? undefined : secretSource(secret, scheme)
   }
 
   /** The tenants of its secrets, undefined for a secret without; undefined if they are looked up. */
   get tenants(): readonly (string | undefined)[] | undefined {
     return this.#secrets?.keys?.map(({ tenant }) => tenant)
-  }
-
-  /** Reads the headers alone, so that the body of an unauthenticated client need not be read. */
-  inspect(headers: HeaderIndex, now: number): HeaderClaims {
-    return this.#reader.read(headers, now)
   }
 
   /** Returns a promise only if keys are looked up, or the runtime's HMAC returns one. */
@@ -103,13 +98,15 @@ export class Verifier {
   }
 
   #proveAddress(arrived: ReadDelivery): VerifyResult {
-    const { body, headers, now } = arrived
-    const { url, address, receivedAt } = arrived.source
+    const { body, headers, source, now } = arrived
+    const { address, receivedAt } = source
     if (!this.#scheme.addresses?.allows(address, headers.values('x-forwarded-for'))) {
       return new Refused('ADDRESS_NOT_ALLOWED')
     }
     const authenticity = 'ip'
-    return proved(markVerified({ body, headers, url, receivedAt: receivedAt ?? now, authenticity }))
+    return proved(
+      markVerified({ body, headers, source, receivedAt: receivedAt ?? now, authenticity }),
+    )
   }
 
   async #proveLater(lookUp: SecretLookUp, arrived: ReadDelivery): Promise<VerifyResult> {
@@ -135,7 +132,7 @@ export class Verifier {
     const { claims } = delivery
     if (!claims.ok) return this.#refused(claims.code, keys, delivery)
     const found = this.#match(keys, claims, delivery)
-    if (!isPromise(found)) return this.#judge(found, keys, delivery)
+    if (!(found instanceof Promise)) return this.#judge(found, keys, delivery)
     return found.then(
       (key) => this.#judge(key, keys, delivery),
       // WebCrypto imports a key when it is first used, so only then is a broken one known.
@@ -167,7 +164,10 @@ export class Verifier {
       return this.#matchAll(valid, claims, values)
     }
     if (!isValid(key, now)) return undefined
-    const matched = matches(key, this.#scheme, claim, values)
+    const isPlain = this.#scheme.template.length === 1 && !claim.jws
+    const matched = isPlain
+      ? key.key.matches([body], claim.signatures)
+      : matches(key, this.#scheme, claim, values)
     if (typeof matched === 'boolean') return matched ? key : undefined
     return matched.then((isSame) => (isSame === true ? key : undefined))
   }
@@ -208,14 +208,14 @@ export class Verifier {
     // Nothing but a key that was tried grants trust.
     if (!key || !keys.includes(key)) return this.#refused('SIGNATURE_MISMATCH', keys, delivery)
     const { body, headers, claims, source, now } = delivery
-    const { url, receivedAt = now } = source
+    const { receivedAt = now } = source
     const { id: secretId, tenant } = key
     const signedId = claims.ok ? claims.id : undefined
     const { authenticity } = this.#scheme
     const shown = authenticity === 'token' ? this.#withoutToken(headers) : headers
     return proved(
       markVerified({
-        ...{ body, headers: shown, receivedAt, url, secretId, tenant, signedId, authenticity },
+        ...{ body, headers: shown, receivedAt, source, secretId, tenant, signedId, authenticity },
       }),
     )
   }
@@ -244,13 +244,16 @@ export class Verifier {
   }
 }
 
-/** What `verify` gives for bytes that are proved. */
-type Proof = Extract<VerifyResult, { readonly ok: true }>
+/** The result of a proof that holds. */
+type VerifiedResult = Extract<VerifyResult, { readonly ok: true }>
 
 /** A result whose optional parts are there only if the delivery has them. */
-function proved(delivery: VerifiedDelivery): Proof {
+function proved(delivery: VerifiedDelivery): VerifiedResult {
   const { authenticity, secretId, tenant } = delivery
-  const proof: { -readonly [Key in keyof Proof]: Proof[Key] } = { ok: true, delivery }
+  const proof: { -readonly [Key in keyof VerifiedResult]: VerifiedResult[Key] } = {
+    ok: true,
+    delivery,
+  }
   if (authenticity !== undefined) proof.authenticity = authenticity
   if (secretId !== undefined) proof.secretId = secretId
   if (tenant !== undefined) proof.tenant = tenant
@@ -340,7 +343,7 @@ export function verify(delivery: Delivery, options: VerifyOptions): Promise<Veri
     const verifier = preparedVerifier(options)
     const now = options.now ? options.now().getTime() : Date.now()
     const headers = new HeaderIndex(given)
-    const claims = verifier.inspect(headers, now)
+    const claims = verifier.claims.read(headers, now)
     const read = { source: delivery, body, headers, claims, now }
     // Not async: if nothing waits, one promise is enough.
     return Promise.resolve(verifier.prove(read))

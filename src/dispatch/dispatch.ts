@@ -27,7 +27,8 @@ export class Dispatcher {
   readonly #byName = new Map<string, readonly Registration[]>()
   /** The handlers of unknown names: those of `*`, else the fallbacks. */
   #ofUnknown: readonly Registration[] = []
-  #frozen = false
+  /** Registration has ended. */
+  isFrozen = false
 
   /** `names` are the canonical names of all events that can be registered. */
   constructor(
@@ -57,8 +58,8 @@ export class Dispatcher {
 
   /** Ends registration. */
   freeze(): void {
-    if (this.#frozen) return
-    this.#frozen = true
+    if (this.isFrozen) return
+    this.isFrozen = true
     for (const name of this.#names) {
       const found = this.#registrations.filter(({ patterns }) =>
         patterns.some((pattern) => covers(pattern, name)),
@@ -71,7 +72,7 @@ export class Dispatcher {
 
   /** The handlers of an event, in the order of registration; the fallbacks if none matched. */
   match({ name, known }: Pick<WebhookEvent, 'name' | 'known'>): readonly Registration[] {
-    if (!this.#frozen) this.freeze()
+    if (!this.isFrozen) this.freeze()
     return (known ? this.#byName.get(name) : undefined) ?? this.#ofUnknown
   }
 
@@ -111,7 +112,7 @@ export class Dispatcher {
     options: HandlerOptions,
   ): void {
     const what = `the handler for ${patterns.join(', ')}`
-    if (this.#frozen) {
+    if (this.isFrozen) {
       throw invalid(
         `${what} was registered after the first delivery or the start of a worker: register all handlers first, then start the worker and the server`,
         'REGISTERED_TOO_LATE',

@@ -50,12 +50,13 @@ export class InFlight {
 
   /**
    * Counts a delivery until it leaves; not once the receiver drains, because unauthenticated clients
-   * could then keep the process from ending.
+   * could then keep the process from ending. False if it drains.
    */
-  enter(delivery: object): void {
-    if (this.isEnding) return
+  enter(delivery: object): boolean {
+    if (this.#isEnding || this.#process.isEnding) return false
     if (this.#all.size === 0) this.#process.busy.add(this.#abort)
     this.#all.add(delivery)
+    return true
   }
 
   leave(delivery: object): void {

@@ -19,13 +19,9 @@ import type {
 /** Handlers that have not ended, so that a drain can abort them. */
 export class RunningHandlers {
   readonly #running = new Set<HandlerContext>()
-  #reason: unknown
-  #timeout = Number.POSITIVE_INFINITY
-
   /** Why they were aborted; undefined while they may run. */
-  get reason(): unknown {
-    return this.#reason
-  }
+  reason: unknown
+  #timeout = Number.POSITIVE_INFINITY
 
   /** True if handlers time out when they are aborted, so that other failures count. */
   get isTimed(): boolean {
@@ -33,7 +29,7 @@ export class RunningHandlers {
   }
 
   add(run: HandlerContext): void {
-    if (this.#reason !== undefined) HandlerContext.abort(run, this.#reason, this.#timeout)
+    if (this.reason !== undefined) HandlerContext.abort(run, this.reason, this.#timeout)
     else this.#running.add(run)
   }
 
@@ -43,7 +39,7 @@ export class RunningHandlers {
 
   /** Aborts the handlers that run, and all later ones; those that ran for `timeout` ms time out. */
   abort(reason: unknown, timeout = Number.POSITIVE_INFINITY): void {
-    this.#reason = reason
+    this.reason = reason
     this.#timeout = timeout
     for (const run of [...this.#running]) HandlerContext.abort(run, reason, timeout)
     this.#running.clear()
@@ -172,23 +168,28 @@ class HandlerContext implements Context {
 
   /** The grace time of a drain is over. */
   static abort(run: HandlerContext, reason: unknown, timeout: number): void {
-    if (HandlerContext.duration(run) >= timeout) run.#expire()
+    if (HandlerContext.duration(run) >= timeout) run.#expire(timeout)
     else run.#abort('DRAINING', reason)
+  }
+
+  get #running(): RunningHandlers {
+    return this.#task.running ?? this.#services.running
   }
 
   #limit(): void {
     // The handler's synchronous part counts too.
-    const left = this.#services.timeout - HandlerContext.duration(this)
+    const { timeout } = this.#services
+    const left = timeout - HandlerContext.duration(this)
     if (left <= 0) {
-      this.#expire()
+      this.#expire(timeout)
       return
     }
-    this.#timer = setTimeout(() => this.#expire(), left)
-    runningOf(this.#task, this.#services).add(this)
+    this.#timer = setTimeout(() => this.#expire(timeout), left)
+    this.#running.add(this)
   }
 
-  #expire(): void {
-    const text = `handler ${this.handler} took longer than ${Math.round(this.#services.timeout)} ms`
+  #expire(timeout: number): void {
+    const text = `handler ${this.handler} took longer than ${Math.round(timeout)} ms`
     this.#abort('HANDLER_TIMEOUT', new DOMException(text, 'TimeoutError'))
   }
 
@@ -203,13 +204,11 @@ class HandlerContext implements Context {
     this.#end = undefined
     if (this.#timer !== undefined) {
       clearTimeout(this.#timer)
-      runningOf(this.#task, this.#services).delete(this)
+      this.#running.delete(this)
     }
     end?.(report)
   }
 }
-
-const runningOf = (task: Task, services: ContextServices) => task.running ?? services.running
 
 /**
  * Returns the key that every attempt of an event has, and no other event of any tenant. An event
@@ -290,7 +289,7 @@ function reportOf(
   { task, services }: { readonly task: Task; readonly services: ContextServices },
 ): HandlerReport | Promise<HandlerReport> {
   const { handler } = context
-  const { reason } = runningOf(task, services)
+  const { reason } = task.running ?? services.running
   // A handler that began now would be aborted in the same turn.
   if (reason !== undefined) return { ok: false, handler, code: 'DRAINING', error: reason }
   const args = { event: task.event, context }

@@ -1,5 +1,4 @@
-// Byte arrays: joining them, and reading a web stream within a bound.
-import { Chunks } from './chunks.ts'
+// Byte arrays: joining them, collecting the chunks of a body, and reading a web stream within a bound.
 
 /** One array of all the bytes, in their order. */
 export function concat(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
@@ -12,6 +11,65 @@ export function concat(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
     at += part.length
   }
   return bytes
+}
+
+/** The most bytes of a block that several chunks share. */
+const maxBlock = 16 * 1024
+/** Chunks in a row without bytes that are read before timers get their turn. */
+const maxEmpty = 100
+
+/**
+ * Collects chunks. A sender chooses how short they are, and each holds hundreds of bytes of its own
+ * or the whole buffer that it was cut from: all are copied into blocks, which grow with what came.
+ */
+export class Chunks {
+  readonly #blocks: Uint8Array<ArrayBuffer>[] = []
+  #length = 0
+  /** Bytes of the last block that are not used yet. */
+  #free = 0
+  /** The latest chunks in a row that had no bytes. */
+  #empty = 0
+
+  add(chunk: Uint8Array): this {
+    const last = this.#blocks.at(-1)
+    const fitting = chunk.subarray(0, this.#free)
+    last?.set(fitting, last.length - this.#free)
+    this.#free -= fitting.length
+    this.#begin(chunk.subarray(fitting.length))
+    this.#length += chunk.length
+    this.#empty = chunk.length === 0 ? this.#empty + 1 : 0
+    return this
+  }
+
+  /**
+   * A turn to wait for before the next chunk, if there is need: a stream that always has another one
+   * without bytes is read in microtasks alone, and no deadline would end it.
+   */
+  turn(): Promise<void> | undefined {
+    return this.#empty < maxEmpty ? undefined : new Promise((resolve) => setTimeout(resolve))
+  }
+
+  #begin(rest: Uint8Array): void {
+    if (rest.length === 0) return
+    const block = new Uint8Array(Math.max(rest.length, Math.min(this.#length, maxBlock)))
+    block.set(rest)
+    this.#blocks.push(block)
+    this.#free = block.length - rest.length
+  }
+
+  /** All bytes, in few blocks. */
+  blocks(): Uint8Array<ArrayBuffer>[] {
+    const last = this.#blocks.pop()
+    if (last) this.#blocks.push(last.subarray(0, last.length - this.#free))
+    this.#free = 0
+    return this.#blocks
+  }
+
+  /** All bytes in one array. */
+  joined(): Uint8Array<ArrayBuffer> {
+    const [only, another] = this.blocks()
+    return only && !another ? only : concat(this.#blocks)
+  }
 }
 
 /** Limits for reading a stream. */

@@ -91,7 +91,7 @@ export function unpackContent(
     if (!body) return undefined
     const { key: _, entity: __, schemaRejected, receivedAt, ...rest } = metadata
     // Only verified deliveries are ever stored.
-    const delivery = markVerified({ ...rest, receivedAt: new Date(receivedAt), body })
+    const delivery = markVerified({ ...rest, source: rest, receivedAt, body })
     return schemaRejected ? { delivery, schemaRejected } : { delivery }
   } catch {
     return undefined

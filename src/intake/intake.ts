@@ -81,13 +81,8 @@ export class Intake {
 
   /** From now on the body can be ended, until it is done. */
   watch(reading: Reading): void {
-    if (reading.held === 0) this.#waiting.add(reading)
-    else this.#arrive(reading)
-  }
-
-  #arrive(reading: Reading): void {
-    this.#arriving.add(reading)
-    this.#arrivingBytes += reading.held
+    this.#waiting.add(reading)
+    if (reading.held > 0) this.#hold(reading, 0)
   }
 
   /** The body is complete, or was ended. */
@@ -97,7 +92,7 @@ export class Intake {
   }
 
   end(reading: Reading): void {
-    reading.done()
+    if (reading.isOpen) reading.done()
     this.#reserved -= reading.reserved
     reading.reserved = 0
     this.#hold(reading, -reading.held)
@@ -131,7 +126,10 @@ export class Intake {
     reading.held += bytes
     this.#total += bytes
     if (this.#arriving.has(reading)) this.#arrivingBytes += bytes
-    else if (bytes > 0 && this.#waiting.delete(reading)) this.#arrive(reading)
+    else if (reading.held > 0 && this.#waiting.delete(reading)) {
+      this.#arriving.add(reading)
+      this.#arrivingBytes += reading.held
+    }
     const { address } = reading
     if (address === undefined) return 0
     const share = (this.#shares.get(address) ?? 0) + bytes
@@ -171,6 +169,8 @@ export class Reading implements BodyReading {
   bytes: number
   held: number
   reserved: number
+  /** It can be ended. */
+  isOpen: boolean
   /** The address, or the network of IPv6, whose share holds the bytes. */
   readonly address: string | undefined
   readonly #intake: Intake
@@ -185,6 +185,7 @@ export class Reading implements BodyReading {
     this.bytes = 0
     this.held = 0
     this.reserved = 0
+    this.isOpen = false
   }
 
   take(bytes: number): BodyFault | undefined {
@@ -206,6 +207,7 @@ export class Reading implements BodyReading {
 
   onStop(stop: (fault: BodyFault) => void): void {
     this.#stop = stop
+    this.isOpen = true
     this.#intake.watch(this)
     // A plain timer for each body: on workers a timer belongs to the request that started it.
     this.#timer = setTimeout(expire, this.#intake.limits.bodyTimeout, this, this.#intake.limits)
@@ -226,9 +228,9 @@ export class Reading implements BodyReading {
 
   /** Nothing ends the body any more. */
   done(): void {
-    if (this.#timer === undefined) return
+    if (!this.isOpen) return
+    this.isOpen = false
     clearTimeout(this.#timer)
-    this.#timer = undefined
     this.#intake.done(this)
   }
 }

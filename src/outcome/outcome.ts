@@ -78,8 +78,9 @@ export function proofRefused(refused: Refusal): Outcome {
 
 /** The outcome of an event whose handlers ran. */
 export function attempted(event: WebhookEvent, reports: readonly HandlerReport[]): Outcome {
-  if (reports.every(({ ok }) => ok)) return { kind: 'handled', event }
-  const errors = reports.filter((report) => !report.ok)
+  const errors: HandlerFailure[] = []
+  for (const report of reports) if (!report.ok) errors.push(report)
+  if (errors.length === 0) return { kind: 'handled', event }
   return { kind: 'failed', code: codeOf(errors), errors, event }
 }
 

@@ -98,14 +98,10 @@ export interface EnvelopeBody {
   readonly exact?: unknown
 }
 
-/**
- * Reads an envelope; undefined if there is none. `own`: the bytes were built by reconcile from a
- * record of the service's API.
- */
+/** Reads an envelope; undefined if there is none. */
 export type EnvelopeReader = (
   body: EnvelopeBody,
   arrival: EnvelopeArrival,
-  own: boolean,
 ) => ReadEnvelope | undefined
 
 type Part = keyof typeof defaultEnvelope
@@ -116,23 +112,19 @@ type Part = keyof typeof defaultEnvelope
  * @throws WebhookError `OPTION_INVALID` when the option is neither paths nor a function.
  */
 export function envelopeReader(option: EnvelopeOption = {}): EnvelopeReader {
-  const theirs = readerOf(option)
-  return (body, arrival, own) =>
-    // The mark alone proves nothing: a sender could write it and so choose the reading.
-    own && isOwn(body.value) ? byPaths(defaultPaths, body) : theirs(body, arrival)
-}
-
-type Reader = (body: EnvelopeBody, arrival: EnvelopeArrival) => ReadEnvelope | undefined
-
-function readerOf(option: EnvelopeOption): Reader {
   if (typeof option === 'function') return byFunction(option, option.length < 2)
   if (typeof option === 'object' && option !== null && 'read' in option) {
     const { read, trustIds } = checkedTrust(option)
     return byFunction(read, trustIds)
   }
   const paths = checkedPaths(option)
-  const fromHeader = paths.name.some(({ text }) => text.startsWith(headerPath))
-  return (body, arrival) => byPaths(paths, body, fromHeader ? arrival : undefined)
+  const isInHeader = paths.name.some(({ text }) => text.startsWith(headerPath))
+  return (body, arrival) => byPaths(paths, body, isInHeader ? arrival : undefined)
+}
+
+/** Reads what `ownEnvelope` made; undefined for bytes without its mark. */
+export function readOwnEnvelope(body: EnvelopeBody): ReadEnvelope | undefined {
+  return isOwn(body.value) ? byPaths(defaultPaths, body) : undefined
 }
 
 function checkedTrust(option: TrustedEnvelope): TrustedEnvelope {
@@ -197,7 +189,7 @@ function checkedPaths(option: EnvelopePaths): Paths {
 function byFunction(
   read: EnvelopeFunction,
   trustIds: boolean | TrustedEnvelope['trustIds'],
-): Reader {
+): EnvelopeReader {
   const readingOf = (body: unknown, arrival: EnvelopeArrival): EnvelopeReading | undefined => {
     try {
       // A function that does not declare the context gets none, so its id is of the body.

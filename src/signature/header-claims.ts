@@ -61,7 +61,14 @@ export class HeaderClaimReader {
 
   /** Reads the claims; `now` is in milliseconds since the epoch. */
   read(headers: HeaderIndex, now: number): HeaderClaims {
-    if (this.#isPlain) return this.#readPlain(headers)
+    if (this.#isPlain) {
+      const [value, another] = headers.values(this.#signature)
+      if (another !== undefined) return ambiguous
+      const text = value?.trim()
+      if (!text) return missing
+      const claims = readClaims(this.#scheme, text)
+      return claims ? { ok: true, claims, id: undefined } : malformed
+    }
     // The address alone tells such a sender, so there is nothing to claim.
     if (this.#scheme.authenticity === 'ip') return nothing
     const signatures = this.#signaturesOf(headers)
@@ -77,15 +84,6 @@ export class HeaderClaimReader {
     }
     if (id !== undefined && this.#splits?.(id)) return malformed
     return this.#judge(signatures, { time, id, now })
-  }
-
-  #readPlain(headers: HeaderIndex): HeaderClaims {
-    const [value, another] = headers.values(this.#signature)
-    if (another !== undefined) return ambiguous
-    const text = value?.trim()
-    if (!text) return missing
-    const claims = readClaims(this.#scheme, text)
-    return claims ? { ok: true, claims, id: undefined } : malformed
   }
 
   /** The values of the signature headers that are there; undefined where one occurs twice. */

@@ -20,6 +20,7 @@ const floors: readonly (readonly [pattern: RegExp, floor: number])[] = [
   [/^src\/(dispatch\/.*|intake\/.*|observe\/.*|outcome\/.*|parse|verify)\.ts$/, 2],
   [/^src\/inbox\/(?!stores\/|index)/, 3],
   [/^src\/(arrival|options)\.ts$/, 4],
+  [/^src\/steps\.ts$/, 4.15],
   [/^src\/pipeline\.ts$/, 4.2],
   [/^src\/receiver\.ts$/, 4.3],
   [/^src\/worker\/(options|poll|retention|signals)\.ts$/, 4.4],
@@ -91,7 +92,7 @@ describe('imports', () => {
     const shared = 'address answer express fastify fetch lambda-event mount node unread'.split(' ')
     const allowed = [
       'src/index.ts',
-      'src/foundation/chunks.ts',
+      'src/foundation/bytes.ts',
       'src/host/brands.ts',
       'src/host/promises.ts',
       ...shared.map((name) => `adapters/${name}.ts`),

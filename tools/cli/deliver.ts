@@ -1,7 +1,7 @@
 // Sends one delivery over HTTP unchanged: every header in its order and spelling, every byte.
 import { type IncomingMessage, request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
-import { Chunks } from '../../src/foundation/chunks.ts'
+import { Chunks } from '../../src/foundation/bytes.ts'
 
 export type RawHeaders = readonly (readonly [name: string, value: string])[]
 

@@ -3,8 +3,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { readStream } from '../../src/foundation/bytes.ts'
-import { Chunks } from '../../src/foundation/chunks.ts'
+import { Chunks, readStream } from '../../src/foundation/bytes.ts'
 
 setFlagsFromString('--expose-gc')
 const collectGarbage: () => void = runInNewContext('gc')
