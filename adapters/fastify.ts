@@ -2,10 +2,9 @@
 import type { Readable } from 'node:stream'
 import type { FastifyInstance } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
-import type { Reply } from '../src/index.ts'
 import { checkNoOptions, checkPath, checkReceiver, type HandlesRequests } from './mount.ts'
 import { sendReply, toIncoming } from './node.ts'
-import { drainOnceSent, ignoreErrors } from './unread.ts'
+import { drainOnceSent, ignoreErrors, isRead } from './unread.ts'
 
 const fix =
   'the body was parsed before the receiver: register toFastify(receiver) as its own plugin, without preParsing hooks or raw-body plugins that read the stream'
@@ -34,11 +33,11 @@ export function toFastify(receiver: HandlesRequests, ...options: readonly never[
     app.all(path, async (request, reply) => {
       const stream = (request.body ?? request.raw) as Readable
       const answer = await receiver.handle(toIncoming(request.raw, { fix, stream }))
-      if (request.raw.complete && !reply.raw.headersSent) {
+      if (isRead(request.raw) && !reply.raw.headersSent) {
         return reply.code(answer.status).headers(answer.headers).send(answer.body)
       }
       // Fastify ends a response at once, and a sender that still writes would never read it.
-      const headers = { ...reply.getHeaders(), ...answer.headers } as Reply['headers']
+      const headers = { ...reply.getHeaders(), ...answer.headers } as typeof answer.headers
       sendReply(request.raw, reply.hijack().raw, { ...answer, headers })
     })
   }

@@ -7,7 +7,7 @@ import type { BodyFault, BodyReading, Incoming, Reply } from '../src/index.ts'
 import { addressOf } from './address.ts'
 import { answer } from './answer.ts'
 import { checkNoOptions, checkReceiver, type HandlesRequests } from './mount.ts'
-import { drainRequest, endOnceRead, expire, ignoreErrors } from './unread.ts'
+import { drainRequest, endOnceRead, expire, ignoreErrors, isRead } from './unread.ts'
 
 export type { HandlesRequests }
 
@@ -208,7 +208,7 @@ export function sendReply(request: IncomingMessage, response: ServerResponse, re
     for (const name of response.getHeaderNames()) response.removeHeader(name)
     throw error
   }
-  if (request.complete) response.end(reply.body)
+  if (isRead(request)) response.end(reply.body)
   else endOnceRead(request, response, reply.body)
 }
 

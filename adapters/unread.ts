@@ -10,9 +10,12 @@ const expired = new WeakSet<IncomingMessage>()
 
 export const expire = (request: IncomingMessage) => void expired.add(request)
 
+/** The request has come whole; requests that a host makes itself are not marked complete. */
+export const isRead = (request: IncomingMessage) => request.complete || request.readableEnded
+
 /** Reads what a rejected request still sends for a while, then destroys it. */
 export function drainRequest(request: IncomingMessage): void {
-  if (request.complete || request.destroyed) return
+  if (isRead(request) || request.destroyed) return
   request.resume()
   if (expired.has(request)) {
     destroy(request)
@@ -28,7 +31,7 @@ export function drainOnceSent(
   request: IncomingMessage,
   response: ServerResponse & { readonly stream?: Writable },
 ): void {
-  if (request.complete) return
+  if (isRead(request)) return
   // Over HTTP/2 a response finishes with its stream, and a stream when the reply is sent.
   const sent = response.stream ?? response
   sent.once('finish', () => drainRequest(request))

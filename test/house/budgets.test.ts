@@ -12,14 +12,14 @@ const sum = (files: readonly string[]) => files.reduce((all, file) => all + line
 
 /** Lines that a room may have; the first pattern that fits a file gives its room. */
 const rooms: readonly (readonly [room: string, files: RegExp, lines: number])[] = [
-  ['flat files, delivery and errors', /^src\/[\w-]+\.ts$/, 1_580],
-  ['intake', /^src\/intake\//, 260],
-  ['foundation', /^src\/foundation\//, 565],
+  ['flat files, delivery and errors', /^src\/[\w-]+\.ts$/, 1_805],
+  ['intake', /^src\/intake\//, 280],
+  ['foundation', /^src\/foundation\//, 595],
   ['host', /^src\/host\//, 240],
-  ['dispatch', /^src\/dispatch\//, 1_080],
-  ['outcome and observe', /^src\/(outcome|observe)\//, 1_425],
-  ['signature', /^src\/signature\//, 2_292],
-  ['protocol', /^src\/protocol\//, 2_210],
+  ['dispatch', /^src\/dispatch\//, 1_041],
+  ['outcome and observe', /^src\/(outcome|observe)\//, 1_445],
+  ['signature', /^src\/signature\//, 2_083],
+  ['protocol', /^src\/protocol\//, 2_220],
   ['redaction', /^src\/redaction\//, 300],
   ['worker', /^src\/worker\//, 1_440],
   ['memory', /^src\/inbox\/stores\/memory\//, 618],
@@ -29,7 +29,7 @@ const rooms: readonly (readonly [room: string, files: RegExp, lines: number])[] 
   ['client', /^src\/client\//, 2_830],
   ['vendors', /^src\/vendors\//, 2_245],
   ['testing', /^src\/testing\//, 1_050],
-  ['adapters', /^adapters\//, 920],
+  ['adapters', /^adapters\//, 1_030],
   ['conformance', /^tools\/conformance\//, 1_400],
   ['sandbox', /^tools\/sandbox\//, 5_000],
   ['console', /^tools\/console\//, 6_190],
@@ -47,9 +47,9 @@ describe('lines', () => {
     expect(sum(code.filter((file) => roomOf(file) === room))).toBeLessThanOrEqual(lines)
   })
 
-  test('all rooms together have at most 49,200 lines in 376 files', () => {
+  test('all rooms together have at most 49,200 lines in 370 files', () => {
     expect(sum(code)).toBeLessThanOrEqual(49_200)
-    expect(code.length).toBeLessThanOrEqual(376)
+    expect(code.length).toBeLessThanOrEqual(370)
   })
 })
 
