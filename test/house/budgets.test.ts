@@ -19,7 +19,7 @@ const rooms: readonly (readonly [room: string, files: RegExp, lines: number])[] 
   ['dispatch', /^src\/dispatch\//, 1_041],
   ['outcome and observe', /^src\/(outcome|observe)\//, 1_445],
   ['signature', /^src\/signature\//, 2_083],
-  ['protocol', /^src\/protocol\//, 2_220],
+  ['protocol', /^src\/protocol\//, 2_235],
   ['redaction', /^src\/redaction\//, 300],
   ['worker', /^src\/worker\//, 1_440],
   ['memory', /^src\/inbox\/stores\/memory\//, 618],
@@ -29,7 +29,7 @@ const rooms: readonly (readonly [room: string, files: RegExp, lines: number])[] 
   ['client', /^src\/client\//, 2_830],
   ['vendors', /^src\/vendors\//, 2_245],
   ['testing', /^src\/testing\//, 1_050],
-  ['adapters', /^adapters\//, 1_030],
+  ['adapters', /^adapters\//, 1_035],
   ['conformance', /^tools\/conformance\//, 1_400],
   ['sandbox', /^tools\/sandbox\//, 5_000],
   ['console', /^tools\/console\//, 6_190],
@@ -47,9 +47,9 @@ describe('lines', () => {
     expect(sum(code.filter((file) => roomOf(file) === room))).toBeLessThanOrEqual(lines)
   })
 
-  test('all rooms together have at most 49,200 lines in 370 files', () => {
-    expect(sum(code)).toBeLessThanOrEqual(49_200)
-    expect(code.length).toBeLessThanOrEqual(370)
+  test('all rooms together have at most 49,400 lines in 380 files', () => {
+    expect(sum(code)).toBeLessThanOrEqual(49_400)
+    expect(code.length).toBeLessThanOrEqual(380)
   })
 })
 
