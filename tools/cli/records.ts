@@ -1,35 +1,40 @@
 // The lines of --json, by command. Output.record() takes these types alone, so the compiler keeps
 // what a command prints and what its readers are promised the same.
-import type { ReconcileProgress, ReconcileReport } from '../../src/client/index.ts'
+import type {
+  PlannedSubscription,
+  ReconcileProgress,
+  ReconcileReport,
+  SubscriptionStep,
+} from '../../src/client/index.ts'
 import type { CopyTally, Entry, InboxStats, MoveProgress } from '../../src/inbox/index.ts'
 import type { Diagnosis, SchemeDefinition } from '../../src/index.ts'
 import type { AnswerOutcome } from './deliver.ts'
 import type { Cause, Framework } from './doctor/advice.ts'
-import type {
-  MigrateCapturesLine,
-  MigrateCodeLine,
-  MigrateDataLine,
-  MigrateStatusLine,
-  MigrateSubscriptionsLine,
-} from './records/migrating.ts'
+import type { Edit, Finding } from './migrate/rewrite.ts'
+
+/** A line, by its type, as a value: with dates. */
+type JsonLine<Type extends string, Fields = unknown> = { readonly type: Type } & Readonly<Fields>
+type Counts<Name extends string> = Readonly<Record<Name, number>>
 
 /** A failure; the last line of a run, except of `capture`, which continues. */
-export interface ErrorLine {
-  readonly type: 'error'
-  readonly code: string
-  readonly message: string
-  /** The address of the page about the code, if there is one. */
-  readonly page?: string
-}
+export type ErrorLine = JsonLine<
+  'error',
+  {
+    code: string
+    message: string
+    /** The address of the page about the code, if there is one. */
+    page?: string
+  }
+>
 
-/** A file of a folder that is not a capture and was skipped. */
-export interface UnreadableLine {
-  readonly type: 'unreadable'
-  readonly file: string
-  readonly message: string
-}
+/** A file that cannot be read: of captures it is skipped. */
+type UnreadableLine = JsonLine<'unreadable', { file: string; message: string }>
+/** An entry that an action does not apply to. */
+type RefusedLine = JsonLine<'refused', { id: string; reason?: string }>
+/** How many entries an action was done to, of how many chosen. */
+type Acted = Counts<'entries' | 'of'>
 
-/** The lines of every command, by its name, as values: with moments as dates. */
+/** The lines of every command, by its name, as values. */
 export interface LinesByCommand {
   readonly sandbox: SandboxLine
   readonly send: SendLine
@@ -38,21 +43,27 @@ export interface LinesByCommand {
   readonly verify: VerifiedLine | UnreadableLine
   readonly discover: DiscoveredLine | UnreadableLine
   readonly doctor: DoctorLine
-  readonly reconcile: ReconcileLine
-  readonly 'inbox list': EntryLine | InboxLine<'page'>
-  readonly 'inbox show': EntryLine | InboxLine<'missing'>
-  readonly 'inbox stats': InboxLine<'stats'>
-  readonly 'inbox redrive': InboxLine<'redriven' | 'refused'>
-  readonly 'inbox replay': InboxLine<'replayed' | 'refused'>
-  readonly 'inbox dismiss': InboxLine<'dismissed' | 'refused'>
-  readonly 'inbox forget': InboxLine<'forgotten' | 'summary'>
-  readonly 'inbox purge': InboxLine<'purged'>
-  readonly 'inbox move': InboxLine<'progress' | 'moved'>
-  readonly 'inbox schema': InboxLine<'schema'>
+  readonly reconcile:
+    | JsonLine<'progress', ReconcileProgress>
+    /** It failed or was interrupted: what is in the inbox by then. */
+    | JsonLine<'stopped', Counts<'added'>>
+    | JsonLine<'report', ReconcileReport>
+  readonly 'inbox list': EntryLine | JsonLine<'page', { entries: number; cursor?: string }>
+  readonly 'inbox show': EntryLine | JsonLine<'missing', { id: string }>
+  readonly 'inbox stats': JsonLine<'stats', InboxStats>
+  readonly 'inbox redrive': JsonLine<'redriven', Acted> | RefusedLine
+  readonly 'inbox replay': JsonLine<'replayed', Acted> | RefusedLine
+  readonly 'inbox dismiss': JsonLine<'dismissed', Acted> | RefusedLine
+  readonly 'inbox forget':
+    | JsonLine<'forgotten', { entity: string; payloads: number }>
+    | JsonLine<'summary', Counts<'entities' | 'of' | 'payloads'>>
+  readonly 'inbox purge': JsonLine<'purged', Counts<'erased' | 'deleted'>>
+  readonly 'inbox move': JsonLine<'progress', MoveProgress> | MovedLine
+  readonly 'inbox schema': JsonLine<'schema', { sql: string }>
   readonly 'migrate code': MigrateCodeLine
   readonly 'migrate subscriptions': MigrateSubscriptionsLine
   readonly 'migrate captures': MigrateCapturesLine | UnreadableLine
-  readonly 'migrate data': MigrateDataLine
+  readonly 'migrate data': JsonLine<'script', { dialect: string; script: string }>
   readonly 'migrate status': MigrateStatusLine
 }
 
@@ -72,119 +83,99 @@ export type CliRecord<Command extends keyof LinesByCommand = keyof LinesByComman
 >
 
 /** `send` and `replay`: one response, one skipped capture, or the end. */
-export type SendLine =
-  | ({
-      readonly type: 'sent'
-      readonly index: number
-      readonly name: string
-      /** 0 without a response. */
-      readonly status: number
-      /** Why the request failed: ECONNREFUSED, TIMEOUT and the like. */
-      readonly error?: string
-      readonly milliseconds: number
-      /** Only with --show-payload. */
-      readonly body?: string
-    } & AnswerOutcome)
+type SendLine =
+  | JsonLine<'sent', SentFields & AnswerOutcome>
   /** `replay --resign`: a capture that did not verify when it was recorded. */
-  | { readonly type: 'left-out'; readonly file: string; readonly code?: string | undefined }
-  | {
-      readonly type: 'summary'
-      readonly wanted: number
-      readonly sent: number
-      readonly taken: number
-      readonly refused: number
-      readonly failed: number
-    }
+  | JsonLine<'left-out', { file: string; code?: string | undefined }>
+  | JsonLine<'summary', Counts<'wanted' | 'sent' | 'taken' | 'refused' | 'failed'>>
+
+interface SentFields {
+  readonly index: number
+  readonly name: string
+  /** 0 without a response. */
+  readonly status: number
+  /** Why the request failed: ECONNREFUSED, TIMEOUT and the like. */
+  readonly error?: string
+  readonly milliseconds: number
+  /** Only with --show-payload. */
+  readonly body?: string
+}
 
 /** `capture`: it listens, wrote a file, or ends. */
-export type CaptureLine =
-  | {
-      readonly type: 'ready'
-      readonly url: string
-      readonly port: number
-      readonly dir: string
-      readonly raw: boolean
-    }
-  | {
-      readonly type: 'capture'
-      readonly file: string
-      readonly method: string
-      readonly bytes: number
-      /** When it is an event name of the service. */
-      readonly event?: string | undefined
-      /** When a secret is known. */
-      readonly verified?: boolean
-      readonly code?: string
-      /** When it was forwarded. */
-      readonly answer?: { readonly status: number } & AnswerOutcome
-    }
+type CaptureLine =
+  | JsonLine<'ready', { url: string; port: number; dir: string; raw: boolean }>
+  | JsonLine<
+      'capture',
+      {
+        file: string
+        method: string
+        bytes: number
+        /** When it is an event name of the service. */
+        event?: string | undefined
+        /** When a secret is known. */
+        verified?: boolean
+        code?: string
+        /** When it was forwarded. */
+        answer?: { readonly status: number } & AnswerOutcome
+      }
+    >
   /** `lost` counts deliveries that could not be kept. */
-  | { readonly type: 'summary'; readonly captures: number; readonly lost: number }
+  | JsonLine<'summary', Counts<'captures' | 'lost'>>
 
 /** `sandbox`: it listens, something happened, or it ends. */
-export type SandboxLine =
-  | ({
-      readonly type: 'ready'
-      readonly url: string
-      readonly baseUrl: string
-      readonly control: string
-      readonly apiKey: string
-      readonly seed: string | number
-      /** The host that mail is sent by, when IDV_SMTP_URL is set. */
-      readonly mailServer?: string
-      /** The secret is shown only if the sandbox generated it. */
-    } & ({ readonly secret: string } | { readonly secretFrom: string }))
-  | { readonly type: 'verification'; readonly id: string; readonly status: string }
-  | { readonly type: 'mail'; readonly kind: string; readonly transport: string }
-  | {
-      readonly type: 'delivery'
-      readonly id: string
-      readonly event: string
-      readonly to: string
-      readonly status: string
-      /** The status of the response, or why the request failed. */
-      readonly answer: number | string
-      readonly attempt: number
-      /** The code in the response of a receiver. */
-      readonly code?: string
-    }
+type SandboxLine =
+  | JsonLine<
+      'ready',
+      {
+        url: string
+        baseUrl: string
+        control: string
+        apiKey: string
+        seed: string | number
+        /** The host that mail is sent by, when IDV_SMTP_URL is set. */
+        mailServer?: string
+        /** The secret is shown only if the sandbox generated it. */
+      } & ({ secret: string } | { secretFrom: string })
+    >
+  | JsonLine<'verification', { id: string; status: string }>
+  | JsonLine<'mail', { kind: string; transport: string }>
+  | JsonLine<
+      'delivery',
+      {
+        id: string
+        event: string
+        to: string
+        status: string
+        /** The status of the response, or why the request failed. */
+        answer: number | string
+        attempt: number
+        /** The code in the response of a receiver. */
+        code?: string
+      }
+    >
   /** A delivery that a fault dropped; with --once, every delivery at the end. */
-  | {
-      readonly type: 'delivery'
-      readonly event: string
-      readonly status: string
-      readonly attempts: number
-    }
-  | { readonly type: 'summary'; readonly deliveries: Readonly<Record<string, number>> }
-  | { readonly type: 'closed' }
+  | JsonLine<'delivery', { event: string; status: string; attempts: number }>
+  | JsonLine<'summary', { deliveries: Readonly<Record<string, number>> }>
+  | JsonLine<'closed'>
 
 /** `verify`: one capture. */
-export type VerifiedLine = {
-  readonly type: 'verified'
-  readonly file: string
-  readonly scheme: string
-  readonly bytes: number
-} & (
-  | { readonly ok: true; readonly secretId?: string | undefined }
-  | { readonly ok: false; readonly code: string; readonly diagnosis?: Diagnosis }
-)
+type VerifiedLine = JsonLine<
+  'verified',
+  { file: string; scheme: string; bytes: number } & (
+    | { ok: true; secretId?: string | undefined }
+    | { ok: false; code: string; diagnosis?: Diagnosis }
+  )
+>
 
 /** A scheme that `discover` found, and which spelling of the body it signs. */
-export interface DiscoveredFit {
+interface DiscoveredFit {
   readonly scheme: SchemeDefinition
   /** `exact`, or how the signed bytes differ from those that arrived. */
   readonly body: string
 }
 
-/** How many captures `discover` searched, and how many redacted ones it skipped. */
-export interface DiscoveredCommon {
-  readonly type: 'discovered'
-  readonly captures: number
-  readonly redacted: number
-}
-
-/** `discover`: the result of the search. */
-export type DiscoveredLine = DiscoveredCommon &
+/** `discover`: the result of the search, and how many captures it searched or skipped. */
+type DiscoveredLine = JsonLine<'discovered', Counts<'captures' | 'redacted'>> &
   (
     | (DiscoveredFit & {
         readonly result: 'found'
@@ -207,95 +198,109 @@ export type DiscoveredLine = DiscoveredCommon &
   )
 
 /** `doctor`: what it examined, and the result. */
-export type DoctorLine =
-  | {
-      readonly type: 'check'
-      readonly name: string
-      readonly state: 'ok' | 'warning' | 'failed'
-      readonly message: string
-    }
-  | {
-      readonly type: 'unchecked'
-      readonly name: 'secret' | 'to' | 'inbox' | 'exact bytes' | 'clock'
-    }
-  | {
-      readonly type: 'probe'
-      readonly name: string
-      readonly guarantee: 'takes' | 'exact bytes' | 'refuses' | 'bounded'
-      readonly result: 'holds' | 'fails' | 'not provable'
-      readonly status: number
-      readonly outcome?: string
-      readonly code?: string
-      readonly error?: string
-    }
-  | {
-      readonly type: 'cause'
-      readonly framework: Framework
-      readonly cause: Cause
-      readonly message: string
-      readonly fix: string
-    }
-  | {
-      readonly type: 'summary'
-      readonly probes: number
-      readonly failed: number
-      readonly unproved: number
-      readonly causes: readonly Cause[]
-      readonly framework: Framework
-    }
+type DoctorLine =
+  | JsonLine<'check', { name: string; state: 'ok' | 'warning' | 'failed'; message: string }>
+  | JsonLine<'unchecked', { name: 'secret' | 'to' | 'inbox' | 'exact bytes' | 'clock' }>
+  | JsonLine<
+      'probe',
+      {
+        name: string
+        guarantee: 'takes' | 'exact bytes' | 'refuses' | 'bounded'
+        result: 'holds' | 'fails' | 'not provable'
+        status: number
+        error?: string
+      } & AnswerOutcome
+    >
+  | JsonLine<'cause', { framework: Framework; cause: Cause; message: string; fix: string }>
+  | JsonLine<
+      'summary',
+      Counts<'probes' | 'failed' | 'unproved'> & {
+        causes: readonly Cause[]
+        framework: Framework
+      }
+    >
 
 /** `inbox list` and `inbox show`: an entry, without its delivery. */
-export type EntryLine = Omit<Entry, 'delivery'> & {
-  readonly type: 'entry'
-  /** `inbox list`: the id of an earlier entry about the same entity, for whose retry it waits. */
-  readonly waitsFor?: string
-  /** `inbox show`: the secret that signed it. */
-  readonly secretId?: string
-  /** `inbox show`: the body as text, or as base64 when it is not text. */
-  readonly payload?: string
-  readonly masked?: boolean
-  /** Only with --show-payload. */
-  readonly headers?: readonly (readonly [name: string, value: string])[]
-}
-
-interface InboxLines {
-  readonly page: { readonly entries: number; readonly cursor?: string }
-  readonly missing: { readonly id: string }
-  readonly stats: InboxStats
-  readonly refused: { readonly id: string; readonly reason?: string }
-  readonly redriven: Acted
-  readonly replayed: Acted
-  readonly dismissed: Acted
-  readonly forgotten: { readonly entity: string; readonly payloads: number }
-  readonly summary: { readonly entities: number; readonly of: number; readonly payloads: number }
-  readonly progress: MoveProgress
-  readonly moved: {
-    /** Files, or addresses without user and password. */
-    readonly source: string
-    readonly target: string
-    readonly state: 'moved' | 'planned'
-    readonly isResumed: boolean
-    readonly from: CopyTally
-    readonly to: CopyTally
+type EntryLine = JsonLine<
+  'entry',
+  Omit<Entry, 'delivery'> & {
+    /** `inbox list`: the id of an earlier entry about the same entity, for whose retry it waits. */
+    waitsFor?: string
+    /** `inbox show`: the secret that signed it. */
+    secretId?: string
+    /** `inbox show`: the body as text, or as base64 when it is not text. */
+    payload?: string
+    masked?: boolean
+    /** Only with --show-payload. */
+    headers?: readonly (readonly [name: string, value: string])[]
   }
-  readonly schema: { readonly sql: string }
-  readonly purged: { readonly erased: number; readonly deleted: number }
+>
+
+/** `inbox move`; `source` and `target` are files, or addresses without user and password. */
+type MovedLine = JsonLine<
+  'moved',
+  {
+    source: string
+    target: string
+    state: 'moved' | 'planned'
+    isResumed: boolean
+    from: CopyTally
+    to: CopyTally
+  }
+>
+
+/** `migrate code`; `left` should have been changed and was not. */
+type MigrateCodeLine =
+  | JsonLine<'file', { file: string; edits: readonly Edit[]; written: boolean }>
+  | JsonLine<'finding', { file: string } & Finding>
+  | JsonLine<'unreadable' | 'left', { file: string; message: string }>
+  | JsonLine<
+      'summary',
+      Counts<'changed' | 'names' | 'findings' | 'errors' | 'left'> & { written: boolean }
+    >
+
+type MigrateSubscriptionsLine =
+  | JsonLine<
+      'plan',
+      { id: string; url: string; events: readonly string[] } & Omit<
+        PlannedSubscription,
+        'subscription'
+      >
+    >
+  | JsonLine<'summary', Counts<'subscriptions' | 'legacy'>>
+  | JsonLine<'step', SubscriptionStep>
+  | JsonLine<'summary', Counts<'steps' | 'waiting'>>
+
+/** Result for a capture. */
+export type CaptureState = 'written' | 'current' | 'there' | 'unproved' | 'exists'
+
+type MigrateCapturesLine =
+  | JsonLine<
+      'capture',
+      { file: string; state: CaptureState; from?: string; to?: string; target?: string }
+    >
+  | JsonLine<'summary', Counts<CaptureState>>
+
+/** The arrivals of one legacy name with one secret; each subscription has its own. */
+export interface LegacyArrivals {
+  readonly receivedName: string
+  readonly name: string
+  readonly secretId?: string
+  readonly arrivals: number
+  readonly lastSeen: Date
 }
 
-/** How many entries an action was done to, of how many chosen. */
-interface Acted {
-  readonly entries: number
-  readonly of: number
+/** The conclusion from all sources. */
+export interface Verdict {
+  readonly safe: boolean
+  /** Days with events since the last legacy name. */
+  readonly quietDays: number
+  readonly lastSeen?: Date
+  readonly unread: number
 }
 
-/** `inbox`: every other line, by its type. */
-export type InboxLine<Type extends keyof InboxLines> = Type extends keyof InboxLines
-  ? { readonly type: Type } & InboxLines[Type]
-  : never
-
-/** `reconcile`: how far it has come, and the result. */
-export type ReconcileLine =
-  | ({ readonly type: 'progress' } & ReconcileProgress)
-  /** It failed or was interrupted: what is in the inbox by then. */
-  | { readonly type: 'stopped'; readonly added: number }
-  | ({ readonly type: 'report' } & ReconcileReport)
+/** `migrate status`; `days` (UTC) had events, and `unread` lines of outcomes could not be read. */
+type MigrateStatusLine =
+  | JsonLine<'evidence', { source: 'inbox' | 'log' } & Counts<'arrivals' | 'days' | 'unread'>>
+  | JsonLine<'legacy', { source: 'inbox' | 'log' } & LegacyArrivals>
+  | JsonLine<'status', { days: number } & Verdict>

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { legacyNames } from 'idv-webhooks/protocol'
 import { describe, expect, test } from 'vitest'
-import { rewriteSource } from '../../../tools/cli/migrate/code/rewrite.ts'
+import { rewriteSource } from '../../../tools/cli/migrate/rewrite.ts'
 import { corpus } from './corpus.ts'
 
 test('there are snippets enough', () => {

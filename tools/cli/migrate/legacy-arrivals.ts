@@ -7,7 +7,7 @@ import type { Inbox } from '../../../src/inbox/index.ts'
 import { canonicalName } from '../../../src/protocol/index.ts'
 import { CliError } from '../exit-code.ts'
 import { statOf } from '../files.ts'
-import type { LegacyArrivals, Verdict } from '../records/migrating.ts'
+import type { LegacyArrivals, Verdict } from '../records.ts'
 import type { Session } from '../session.ts'
 
 /** The arrivals of one source, counted in any order. */

@@ -14,7 +14,7 @@ import { type NamedCapture, readCaptures } from '../../capture-files.ts'
 import { exitCodes } from '../../exit-code.ts'
 import { writeWhole } from '../../files.ts'
 import { count, printable } from '../../output.ts'
-import type { CaptureState } from '../../records/migrating.ts'
+import type { CaptureState } from '../../records.ts'
 import {
   chosenScheme,
   needSignature,

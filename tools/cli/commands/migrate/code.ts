@@ -9,8 +9,8 @@ import {
   mayHaveLegacyName,
   type RewrittenSource,
   rewriteSource,
-} from '../../migrate/code/rewrite.ts'
-import { hasUncommittedChanges, sourceFiles } from '../../migrate/code/source-files.ts'
+} from '../../migrate/rewrite.ts'
+import { hasUncommittedChanges, sourceFiles } from '../../migrate/source-files.ts'
 import { repeated } from '../../option-values.ts'
 import { count, printable } from '../../output.ts'
 import { act, declare, type Session } from '../../session.ts'

@@ -9,7 +9,7 @@ import {
 } from '../../migrate/legacy-arrivals.ts'
 import { repeated, wholeFrom } from '../../option-values.ts'
 import { count, printable, stamp } from '../../output.ts'
-import type { Verdict } from '../../records/migrating.ts'
+import type { Verdict } from '../../records.ts'
 import { act, declare, type Session } from '../../session.ts'
 
 interface StatusOptions extends InboxChoice {

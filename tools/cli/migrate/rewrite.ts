@@ -2,7 +2,7 @@
 // unchanged. Lists the legacy names that it leaves, with their place.
 import { type ParserOptions, parse } from '@babel/parser'
 import MagicString from 'magic-string'
-import { canonicalName, legacyNames } from '../../../../src/protocol/index.ts'
+import { canonicalName, legacyNames } from '../../../src/protocol/index.ts'
 
 /** A place in a file, starting at 1. */
 export interface SourcePlace {

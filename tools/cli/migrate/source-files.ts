@@ -3,8 +3,8 @@ import { execFileSync } from 'node:child_process'
 import { lstatSync, readdirSync, realpathSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import ignore from 'ignore'
-import { CliError } from '../../exit-code.ts'
-import { statOf } from '../../files.ts'
+import { CliError } from '../exit-code.ts'
+import { statOf } from '../files.ts'
 
 /** Generated, large, and without event names. */
 const lockFile = /^(package-lock|npm-shrinkwrap)\.json$|^pnpm-lock\.yaml$|\.lockb?$/
