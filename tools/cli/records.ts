@@ -9,6 +9,7 @@ import type {
 import type { CopyTally, Entry, InboxStats, MoveProgress } from '../../src/inbox/index.ts'
 import type { Diagnosis, SchemeDefinition } from '../../src/index.ts'
 import type { AnswerOutcome } from './deliver.ts'
+import type { FoundScheme, SearchResult } from './discover/search.ts'
 import type { Cause, Framework } from './doctor/advice.ts'
 import type { Edit, Finding } from './migrate/rewrite.ts'
 
@@ -62,8 +63,6 @@ export interface LinesByCommand {
   readonly 'inbox schema': JsonLine<'schema', { sql: string }>
   readonly 'migrate code': MigrateCodeLine
   readonly 'migrate subscriptions': MigrateSubscriptionsLine
-  readonly 'migrate captures': MigrateCapturesLine | UnreadableLine
-  readonly 'migrate data': JsonLine<'script', { dialect: string; script: string }>
   readonly 'migrate status': MigrateStatusLine
 }
 
@@ -167,18 +166,14 @@ type VerifiedLine = JsonLine<
   )
 >
 
-/** A scheme that `discover` found, and which spelling of the body it signs. */
-interface DiscoveredFit {
-  readonly scheme: SchemeDefinition
-  /** `exact`, or how the signed bytes differ from those that arrived. */
-  readonly body: string
-}
-
 /** `discover`: the result of the search, and how many captures it searched or skipped. */
 type DiscoveredLine = JsonLine<'discovered', Counts<'captures' | 'redacted'>> &
   (
-    | (DiscoveredFit & {
+    | {
         readonly result: 'found'
+        readonly scheme: SchemeDefinition
+        /** `exact`, or how the signed bytes differ from those that arrived. */
+        readonly body: string
         /** Code to paste. */
         readonly code: string
         /** The id was seen with one event only: capture another before you use it. */
@@ -186,15 +181,9 @@ type DiscoveredLine = JsonLine<'discovered', Counts<'captures' | 'redacted'>> &
         readonly next?: string
         /** Presets that verify the captures, as code: `vendors.onfido()`. */
         readonly presets?: readonly string[]
-      })
-    | {
-        readonly result: 'ambiguous'
-        readonly fits: readonly DiscoveredFit[]
-        /** Each of these headers is signed separately, and either is enough. */
-        readonly headers?: readonly string[]
       }
-    | { readonly result: 'no-match' | 'redacted' }
-    | { readonly result: 'no-signature'; readonly files: readonly string[] }
+    | Exclude<SearchResult, FoundScheme>
+    | { readonly result: 'redacted' }
   )
 
 /** `doctor`: what it examined, and the result. */
@@ -270,16 +259,6 @@ type MigrateSubscriptionsLine =
   | JsonLine<'summary', Counts<'subscriptions' | 'legacy'>>
   | JsonLine<'step', SubscriptionStep>
   | JsonLine<'summary', Counts<'steps' | 'waiting'>>
-
-/** Result for a capture. */
-export type CaptureState = 'written' | 'current' | 'there' | 'unproved' | 'exists'
-
-type MigrateCapturesLine =
-  | JsonLine<
-      'capture',
-      { file: string; state: CaptureState; from?: string; to?: string; target?: string }
-    >
-  | JsonLine<'summary', Counts<CaptureState>>
 
 /** The arrivals of one legacy name with one secret; each subscription has its own. */
 export interface LegacyArrivals {

@@ -6,12 +6,18 @@ import { resolve } from 'node:path'
 import { Option } from 'commander'
 import { suggestion } from '../../src/foundation/check.ts'
 import { type Scheme, type SchemeDefinition, schemes } from '../../src/index.ts'
-import type { Vendor } from '../../src/vendors/index.ts'
+import {
+  type SenderName,
+  senderDocuments,
+  senders,
+  type Vendor,
+  vendors,
+} from '../../src/vendors/index.ts'
 import type { NamedCapture } from './capture-files.ts'
 import type { RawHeaders } from './deliver.ts'
 import { CliError } from './exit-code.ts'
+import { repeated } from './option-values.ts'
 import { printable } from './output.ts'
-import { presetFault, presetOf } from './presets.ts'
 import type { Session } from './session.ts'
 
 /** The options of commands that sign or verify. */
@@ -33,24 +39,18 @@ export const schemeOption = () =>
   )
 
 /** How the sender signs, and the shape of its events if a vendor's preset was chosen. */
-export interface ChosenSender {
+interface ChosenSender {
   readonly scheme: Scheme
   readonly vendor?: Vendor
 }
 
-/** The chosen scheme; undefined if none was chosen. */
-export function chosenScheme(session: Session, options: SchemeChoice): Scheme | undefined {
-  return configured(session, options)?.scheme
-}
-
-/** The chosen scheme with its vendor; the service's by default. */
-export function chosenSender(session: Session, options: SchemeChoice): ChosenSender {
-  return configured(session, options) ?? { scheme: schemes.service() }
-}
-
-function configured({ cwd, config }: Session, options: SchemeChoice): ChosenSender | undefined {
+/** The chosen scheme; nothing if none was chosen. */
+export function chosenSender(
+  { cwd, config }: Session,
+  options: SchemeChoice,
+): Partial<ChosenSender> {
   const given = options.scheme ?? config.values.scheme
-  if (given === undefined) return undefined
+  if (given === undefined) return {}
   if (typeof given !== 'string') return { scheme: schemes.define(given as SchemeDefinition) }
   const make = Object.hasOwn(namedSchemes, given) ? namedSchemes[given] : undefined
   return make ? { scheme: make() } : (presetOf(given) ?? { scheme: fromFile(cwd, given) })
@@ -61,17 +61,61 @@ function fromFile(cwd: string, name: string): Scheme {
   try {
     json = JSON.parse(readFileSync(resolve(cwd, name), 'utf8').replace(/^\uFEFF/, ''))
   } catch {
-    const fault = /^(vendors|senders)\.\w+(\(\))?$/.test(name) ? presetFault(name) : undefined
-    if (fault) throw new CliError('SCHEME_INVALID', fault)
-    // Its value is not repeated: in a config file it may be a secret in the wrong place.
-    throw new CliError(
-      'SCHEME_INVALID',
-      `the scheme must be ${names.join(', ')}, a preset such as vendors.onfido, or the path of a JSON file.${suggestion(name, names)}`,
-    )
+    throw new CliError('SCHEME_INVALID', schemeFault(name))
   }
   // A line of discover --json, a capture, or a bare definition.
   const inner = (json as { scheme?: unknown } | null)?.scheme
   return schemes.define((inner ?? json) as SchemeDefinition)
+}
+
+/** Only a name that is like a preset is repeated: in a config file it may be a misplaced secret. */
+function schemeFault(name: string): string {
+  if (/^vendors\.(jumio|smileId)(\(\))?$/.test(name)) {
+    return `${name} does not sign the body, so its deliveries can be neither made nor verified here: test its receiver with your own tests (docs/testing.md)`
+  }
+  const close = suggestion(name, [
+    ...names,
+    ...presets().map((one) => one.name.replace(/\(.*/, '')),
+  ])
+  if (/^(vendors|senders)\.\w+(\(\))?$/.test(name) && close)
+    return `${name} is not a preset.${close}`
+  return `the scheme must be ${names.join(', ')}, a preset such as vendors.onfido, or the path of a JSON file.${close}`
+}
+
+/** A preset as code names it. */
+export interface Preset {
+  /** `vendors.onfido()`, `senders.slack()`. */
+  readonly name: string
+  readonly scheme: Scheme
+  /** Where it was read. */
+  readonly documents: readonly string[]
+  readonly vendor?: Vendor
+}
+
+// No capture proves the address of a sender, or a body that is not signed.
+const { jumio: _, smileId: __, ...signing } = vendors
+
+/** Every preset that signs. */
+export function presets(): readonly Preset[] {
+  const sha512 = "vendors.sumsub({ algorithm: 'sha512' })"
+  return [
+    vendorPreset(sha512, vendors.sumsub({ algorithm: 'sha512' })),
+    ...Object.entries(signing).map(([name, make]) => vendorPreset(`vendors.${name}()`, make())),
+    ...Object.entries(senders).map(([name, make]) => {
+      const documents = [senderDocuments[name as SenderName]]
+      return { name: `senders.${name}()`, scheme: make(), documents }
+    }),
+  ]
+}
+
+function vendorPreset(name: string, vendor: Vendor): Preset {
+  const documents = vendor.documents.map(({ url, read }) => `${url} (${read})`)
+  return { name, scheme: vendor.scheme, documents, vendor }
+}
+
+/** The preset `vendors.<name>` or `senders.<name>`; undefined for any other text. */
+export function presetOf(text: string): Preset | undefined {
+  return presets().find(({ name }) => name === text || name === `${text}()`)
 }
 
 /** The scheme that proves a capture: the chosen one, else the file's own. */
@@ -92,6 +136,12 @@ export interface ExtraHeaders {
   /** The headers that the scheme signs, in lower case. */
   readonly signed: Readonly<Record<string, string>>
 }
+
+export const headerOption = () =>
+  new Option(
+    '--header <name: value>',
+    'add a header, signed if the scheme signs it; repeatable',
+  ).argParser(repeated)
 
 /** Reads `--header`; if the scheme signs a header that is missing, nothing is sent. */
 export function extraHeaders(given: readonly string[] | undefined, scheme: Scheme): ExtraHeaders {

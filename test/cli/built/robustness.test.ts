@@ -127,7 +127,7 @@ describe('odd words', () => {
 
   test('one probe that fails does not hold', async () => {
     const ran = await run(['doctor', '--to', 'http://127.0.0.1:9/'], { env })
-    expect(ran.stderr).toContain('0 of 1 probes hold, 1 failed')
+    expect(ran.stderr).toContain('0 of 1 probes passed, 1 failed')
   })
 })
 

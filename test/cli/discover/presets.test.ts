@@ -2,7 +2,8 @@ import { readCapture } from 'idv-webhooks/testing'
 import { type SenderName, senders, vendors } from 'idv-webhooks/vendors'
 import { expect, test } from 'vitest'
 import type { NamedCapture } from '../../../tools/cli/capture-files.ts'
-import { presetOf, presetsFor } from '../../../tools/cli/presets.ts'
+import { presetsFor } from '../../../tools/cli/discover/presets.ts'
+import { presetOf } from '../../../tools/cli/schemes.ts'
 import { type ByHand, byHand, vendorsByHand } from '../../vendors/by-hand.ts'
 
 const at = Date.UTC(2026, 1, 2, 3)

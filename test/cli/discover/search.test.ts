@@ -1,8 +1,7 @@
 import { type SchemeDefinition, schemes, sign, verify } from 'idv-webhooks'
 import { describe, expect, test } from 'vitest'
 import type { NamedCapture } from '../../../tools/cli/capture-files.ts'
-import { bodyVariant, otherVariants } from '../../../tools/cli/discover/body-variants.ts'
-import { searchScheme } from '../../../tools/cli/discover/search.ts'
+import { bodyVariant, otherVariants, searchScheme } from '../../../tools/cli/discover/search.ts'
 import { captured, type Sender, senders } from './senders.ts'
 
 const search = (captures: readonly NamedCapture[], secret: string, url?: string, header?: string) =>
@@ -46,8 +45,8 @@ test('there are senders enough', () => {
 test.each(senders)('one capture tells the scheme: $name', async ({ scheme, secret }) => {
   const found = await search([await captured({ scheme, secret })], secret)
   if (found.result !== 'found') throw new Error(JSON.stringify(found))
-  expect(found.fit.body).toBe('exact')
-  const { name: _, ...told } = found.fit.scheme
+  expect(found.body).toBe('exact')
+  const { name: _, ...told } = found.scheme
   expect(told).toEqual(stated(scheme))
 })
 
@@ -67,7 +66,7 @@ test('what is found verifies the next delivery of the sender', async () => {
     const now = () => new Date('2026-04-01T00:00:00Z')
     const [body, url] = [new TextEncoder().encode('{"event":"client.created"}'), 'https://a.test/']
     const headers = await sign(body, { secret, scheme: schemes.define(scheme), now, url })
-    const means = { secret, scheme: schemes.define(found.fit.scheme), now }
+    const means = { secret, scheme: schemes.define(found.scheme), now }
     expect((await verify({ body, headers, url }, means)).ok).toBe(true)
   }
 })
@@ -85,7 +84,7 @@ describe('what cannot be told apart is ambiguous', () => {
     expect(ambiguous.result === 'ambiguous' && ambiguous.fits.length).toBe(2)
     expect(await search([same, other], timed.secret)).toMatchObject({
       result: 'found',
-      fit: { scheme: { timestamp: { header: 'x-time' } } },
+      scheme: { timestamp: { header: 'x-time' } },
     })
   })
 
@@ -115,7 +114,7 @@ describe('an id is none', () => {
     'where it reads as a time: %s',
     async (id) => {
       const found = await search(await capturesOf([id]), ided.secret)
-      expect(found.result === 'found' && found.fit.scheme.id).not.toBeTruthy()
+      expect(found.result === 'found' && found.scheme.id).not.toBeTruthy()
     },
   )
 
@@ -126,8 +125,8 @@ describe('an id is none', () => {
     expect(await search([one, one], ided.secret)).toMatchObject({ idIsGuess: true })
     expect(await search([one, other], ided.secret)).toMatchObject({
       result: 'found',
-      idIsGuess: false,
-      fit: { scheme: { id: { header: 'x-tenant' } } },
+
+      scheme: { id: { header: 'x-tenant' } },
     })
   })
 })
@@ -184,14 +183,14 @@ describe('the signed body may be spelled otherwise', () => {
     const capture = await captured(sender(), { body, signedBody })
     expect(await search([capture], 'a secret of words')).toMatchObject({
       result: 'found',
-      fit: { body: variant },
+      body: variant,
     })
   })
 
   test('without the line break that arrived', async () => {
     const capture = await captured(sender(), { body: `${body}\n`, signedBody: body })
     expect(await search([capture], 'a secret of words')).toMatchObject({
-      fit: { body: 'without-newline' },
+      body: 'without-newline',
     })
   })
 })
@@ -207,7 +206,7 @@ test('of two headers that are signed alike either is enough, and one can be chos
   })
   expect(await search([both], other.secret, undefined, 'X-Signature')).toMatchObject({
     result: 'found',
-    fit: { scheme: { header: 'x-signature', encoding: 'hex' } },
+    scheme: { header: 'x-signature', encoding: 'hex' },
   })
 })
 
@@ -217,7 +216,7 @@ test('of two signatures the stronger is told, and the weaker as such', async () 
   const both = await captured(sender(), { headers: weakHeaders })
   expect(await search([both], 'a secret of words')).toMatchObject({
     result: 'found',
-    fit: { scheme: { header: 'x-signature', algorithm: 'sha256' } },
+    scheme: { header: 'x-signature', algorithm: 'sha256' },
     weaker: [{ scheme: { algorithm: 'sha1' } }],
   })
 })
@@ -230,7 +229,7 @@ test('a time in the signature wins over a header that repeats it', async () => {
   const headers = [['X-Time', String(Date.parse('2026-03-01T10:00:00Z') / 1000)]] as const
   expect(await search([await captured(paired, { headers })], paired.secret)).toMatchObject({
     result: 'found',
-    fit: { scheme: { grammar: { pairs: { timestamp: 't' } } } },
+    scheme: { grammar: { pairs: { timestamp: 't' } } },
   })
 })
 
@@ -248,7 +247,7 @@ test('padded base64url is told from base64 by a capture that shows its letters',
   )
   expect(await search(captures, encoded.secret)).toMatchObject({
     result: 'found',
-    fit: { scheme: { encoding: 'base64url' } },
+    scheme: { encoding: 'base64url' },
   })
 })
 

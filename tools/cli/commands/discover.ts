@@ -2,11 +2,12 @@
 // never guesses a scheme.
 import { type NamedCapture, readCaptures } from '../capture-files.ts'
 import { inWords, presetToCode, toCode } from '../discover/paste.ts'
-import { type Fit, type SearchResult, searchScheme } from '../discover/search.ts'
-import { type ExitCode, exitCodes } from '../exit-code.ts'
+import { eventOf, presetsFor, toDefinition } from '../discover/presets.ts'
+import { type Fit, type FoundScheme, type SearchResult, searchScheme } from '../discover/search.ts'
+import { exitCodes } from '../exit-code.ts'
 import { addressFrom, repeated } from '../option-values.ts'
 import { count, type Output, printable } from '../output.ts'
-import { eventOf, type Preset, presetsFor, toDefinition } from '../presets.ts'
+import type { Preset } from '../schemes.ts'
 import { needSecrets, type SecretOptions, secretFileOption } from '../secrets.ts'
 import { act, declare, type Session } from '../session.ts'
 
@@ -38,69 +39,76 @@ export const discover = (session: Session) =>
     .option('--template <text>', 'another template of what is signed; repeatable', repeated)
     .option('--header <name>', 'the signature header to use, if there are several')
     .addOption(secretFileOption())
-    .action(
-      act<DiscoverOptions>(session, (options, paths) => discoverScheme(session, options, paths)),
-    )
+    .action(act(session, discoverScheme))
 
 /** Searches for the scheme of captures and reports it. */
 export async function discoverScheme(
   session: Session,
   options: DiscoverOptions,
   paths: readonly string[],
-): Promise<ExitCode> {
+) {
   const { out, signal } = session
-  const captures = await readCaptures(session, paths)
-  const exact = captures.filter(({ redacted }) => !redacted)
-  const redacted = captures.length - exact.length
-  if (redacted > 0) out.say(redactedWarning(redacted))
-  if (exact.length === 0) {
-    out.record({ type: 'discovered', result: 'redacted', captures: redacted, redacted })
+  const all = await readCaptures(session, paths)
+  const captures = all.filter(({ redacted }) => !redacted)
+  const redacted = all.length - captures.length
+  if (redacted > 0) {
+    const which = count(redacted, 'redacted capture')
+    const why = "masking changed the bytes, so the sender's scheme cannot be found"
+    out.say(`${which} skipped: ${why}; record with capture --raw`)
+  }
+  const common = { type: 'discovered', captures: captures.length || redacted, redacted } as const
+  if (captures.length === 0) {
+    out.record({ ...common, result: 'redacted' })
     return exitCodes.failed
   }
   const secrets = await needSecrets(session, options)
-  const { url, header, template } = options
-  const isFree = header === undefined && template === undefined
-  const presets = isFree ? await presetsFor({ captures: exact, secrets, url }) : []
+  const { url, header, template: templates = [] } = options
+  const trial = { captures, secrets, url }
+  const isFree = header === undefined && templates.length === 0
+  const presets = isFree ? await presetsFor(trial) : []
   const [preset] = presets
-  const searched: Searched = { captures: exact, redacted, presets }
-  if (preset && (presets.length === 1 || preset.vendor)) return reportPreset(out, searched, preset)
-  const found = await searchScheme({
-    ...{ captures: exact, secrets, url, header, signal },
-    templates: template ?? [],
-    onProgress: (tried) => out.progress(`${tried} schemes tried`),
-  })
-  if (found.result !== 'found' && preset) return reportPreset(out, searched, preset)
-  report(out, searched, found)
-  return found.result === 'found' ? exitCodes.ok : exitCodes.failed
+  const names = presets.map(({ name }) => name)
+  const onProgress = (tried: number) => out.progress(`${tried} schemes tried`)
+  const found =
+    preset && (presets.length === 1 || preset.vendor)
+      ? undefined
+      : await searchScheme({ ...trial, header, signal, templates, onProgress })
+  if (found?.result === 'found') {
+    const code = toCode(found)
+    const { scheme, body, idIsGuess } = found
+    const guess = idIsGuess && ({ idIsGuess, next: 'capture one more' } as const)
+    const shared = names.length > 0 && { presets: names }
+    out.record({ ...common, result: 'found', scheme, body, code, ...guess, ...shared })
+    out.data(code)
+    out.say(`${out.tint('green', 'found')} ${printable(inWords(scheme))}`)
+    if (shared) out.say(`presets with this scheme: ${names.join(', ')}`)
+    for (const line of remarks(captures.length, found)) out.say(line)
+  } else if (preset) {
+    const code = presetToCode(preset)
+    const scheme = toDefinition(preset)
+    out.record({ ...common, result: 'found', scheme, body: 'exact', code, presets: names })
+    reportPreset(out, { ...preset, code, names, captures })
+  } else {
+    if (found) out.record({ ...common, ...found })
+    reportFailure(out, found)
+    return exitCodes.failed
+  }
+  return exitCodes.ok
 }
 
-/** A redacted capture has other bytes and our signature, so it says nothing about the sender. */
-function redactedWarning(many: number): string {
-  const which = count(many, 'redacted capture', 'redacted captures')
-  return `${which} skipped: masking changed the bytes, so the sender's scheme cannot be found; record with capture --raw`
-}
-
-interface Searched {
+interface FoundPreset extends Preset {
+  readonly code: string
+  readonly names: readonly string[]
   readonly captures: readonly NamedCapture[]
-  readonly redacted: number
-  /** Presets that verify the captures. */
-  readonly presets: readonly Preset[]
 }
 
-function commonOf({ captures, redacted, presets }: Searched) {
-  const common = { type: 'discovered' as const, captures: captures.length, redacted }
-  return { common, names: presets.map(({ name }) => name) }
-}
-
-function reportPreset(out: Output, searched: Searched, preset: Preset): ExitCode {
-  const { common, names } = commonOf(searched)
-  const { name, vendor, documents } = preset
-  const code = presetToCode(preset)
-  const found = { scheme: toDefinition(preset), body: 'exact', code, presets: names }
-  out.record({ ...common, result: 'found', ...found })
+function reportPreset(
+  out: Output,
+  { name, vendor, documents, code, names, captures }: FoundPreset,
+) {
   out.data(code)
   out.say(`${out.tint('green', 'found')} ${printable(names.join(', '))}`)
-  for (const capture of vendor ? searched.captures : []) {
+  for (const capture of vendor ? captures : []) {
     const event = vendor && eventOf(vendor, capture)
     out.say(printable(`${capture.file}: ${event?.receivedName} reads as ${event?.name}`))
   }
@@ -108,16 +116,11 @@ function reportPreset(out: Output, searched: Searched, preset: Preset): ExitCode
   out.say(
     `${name} was read from ${documents[0]}; ${made} tried on deliveries made from documents: your captures prove the scheme`,
   )
-  return exitCodes.ok
 }
 
-function report(out: Output, searched: Searched, found: SearchResult): void {
-  const { common } = commonOf(searched)
-  const { result } = found
-  if (result === 'found') reportFound(out, searched, found)
-  else if (result === 'ambiguous') {
+function reportFailure(out: Output, found: SearchResult | undefined): void {
+  if (found?.result === 'ambiguous') {
     const { fits, headers } = found
-    out.record({ ...common, result, fits, ...(headers && { headers }) })
     out.data('ambiguous')
     for (const { scheme } of fits) out.data(`  ${printable(describe(scheme))}`)
     out.say(
@@ -125,13 +128,11 @@ function report(out: Output, searched: Searched, found: SearchResult): void {
         ? `each of these headers is a signature of its own: choose one with --header ${printable(headers[0] ?? '')}`
         : `${fits.length} schemes fit equally well: capture one more, of another event and at another time`,
     )
-  } else if (result === 'no-signature') {
-    out.record({ ...common, result, files: found.files })
+  } else if (found?.result === 'no-signature') {
     out.data('no signature present')
     for (const file of found.files) out.data(`  ${printable(file)}`)
     out.say('no header of these captures could be a signature')
   } else {
-    out.record({ ...common, result })
     out.data('no scheme fits')
     out.say(
       'no HMAC scheme of this package verifies these captures: check the secret, capture before any proxy, or pass what is signed with --template',
@@ -139,41 +140,23 @@ function report(out: Output, searched: Searched, found: SearchResult): void {
   }
 }
 
-type FoundScheme = Extract<SearchResult, { result: 'found' }>
-
-function reportFound(out: Output, searched: Searched, found: FoundScheme): void {
-  const { common, names } = commonOf(searched)
-  const { scheme, body } = found.fit
-  const guess = found.idIsGuess ? { idIsGuess: true as const, next: 'capture one more' } : {}
-  const code = toCode(found.fit)
-  const shared = names.length > 0 && { presets: names }
-  out.record({ ...common, result: 'found', scheme, body, code, ...guess, ...shared })
-  out.data(code)
-  out.say(`${out.tint('green', 'found')} ${printable(inWords(scheme))}`)
-  if (names.length > 0) out.say(`presets with this scheme: ${names.join(', ')}`)
-  for (const line of remarks(searched.captures.length, found)) out.say(line)
-}
-
 function describe(scheme: Fit['scheme']): string {
-  const sources = [
-    ...(scheme.timestamp ? [`{timestamp} from ${scheme.timestamp.header}`] : []),
-    ...(scheme.id ? [`{id} from ${scheme.id.header}`] : []),
-  ]
-  return [inWords(scheme), ...sources].join(', ')
+  const { timestamp, id } = scheme
+  const time = timestamp && `{timestamp} from ${timestamp.header}`
+  return [inWords(scheme), time, id && `{id} from ${id.header}`].filter(Boolean).join(', ')
 }
 
-function remarks(captures: number, { fit, weaker, idIsGuess }: FoundScheme): readonly string[] {
-  const { scheme, body } = fit
+function remarks(captures: number, found: FoundScheme): readonly string[] {
+  const { scheme, body, weaker, idIsGuess } = found
   const plain = scheme.header === 'x-service-signature' && scheme.signed === '{body}'
   const isDefault = plain && scheme.key === 'utf8' && scheme.algorithm === 'sha256'
-  const id = scheme.id?.header
   const all: readonly (readonly [applies: boolean, remark: string])[] = [
     [isDefault && body === 'exact', 'this is the default scheme: you can leave the option out'],
     [body !== 'exact', 'the signed bytes differ from those that arrived: see the comment'],
     [weaker.length > 0, 'the sender also sends weaker signatures, which are not needed'],
     [
-      idIsGuess,
-      `${id} is only a guess for the id: capture another event before you use it (an id that never changes would make every event a duplicate)`,
+      idIsGuess === true,
+      `${scheme.id?.header} is only a guess for the id: capture another event before you use it (an id that never changes would make every event a duplicate)`,
     ],
     [captures === 1 && !idIsGuess, 'one capture verifies; a second one would confirm the scheme'],
   ]

@@ -1,8 +1,9 @@
 // doctor: tests a running receiver through its whole stack, and names what alters the bytes.
 import { defined } from '../../../src/foundation/defined.ts'
-import { type DeliveryAnswer, deliver } from '../deliver.ts'
+import { schemes } from '../../../src/index.ts'
+import { deliver } from '../deliver.ts'
 import { adviceFor, frameworkOf } from '../doctor/advice.ts'
-import { findCauses } from '../doctor/cause.ts'
+import { causeOf, findCauses } from '../doctor/cause.ts'
 import {
   checkClock,
   checkInbox,
@@ -10,13 +11,25 @@ import {
   checkSecret,
   type DoctorCheck,
 } from '../doctor/checks.ts'
-import { type Examined, examine, type ProbeTarget } from '../doctor/examine.ts'
-import { serviceFrame, vendorFrame } from '../doctor/probes.ts'
+import {
+  type Examined,
+  examine,
+  type Guarantee,
+  type ProbeTarget,
+  serviceFrame,
+  vendorFrame,
+} from '../doctor/probes.ts'
 import { CliError, type ExitCode, exitCodes } from '../exit-code.ts'
 import { findInbox, type InboxChoice, inboxOption } from '../inbox/find-inbox.ts'
-import { addressFrom, repeated, timeoutOption } from '../option-values.ts'
+import { addressFrom, timeoutOption } from '../option-values.ts'
 import { printable, withoutUser } from '../output.ts'
-import { chosenSender, extraHeaders, type SchemeChoice, schemeOption } from '../schemes.ts'
+import {
+  chosenSender,
+  extraHeaders,
+  headerOption,
+  type SchemeChoice,
+  schemeOption,
+} from '../schemes.ts'
 import {
   findSecrets,
   needSecrets,
@@ -49,132 +62,143 @@ export const doctor = (session: Session) =>
   })
     .option('--to <url>', 'address of the running receiver', addressFrom)
     .addOption(timeoutOption('how long to wait for a response', 15))
-    .option(
-      '--header <name: value>',
-      'add a header to every probe, signed if the scheme signs it; repeatable',
-      repeated,
-    )
+    .addOption(headerOption())
     .option('--leave-nothing', 'send only probes that an inbox does not keep')
     .addOption(inboxOption())
     .addOption(secretFileOption())
     .addOption(schemeOption())
-    .action(act<DoctorOptions>(session, (options) => runDoctor(session, options)))
+    .action(act(session, runDoctor))
 
 /** Checks what there is to check, and reports it. */
 export async function runDoctor(session: Session, options: DoctorOptions): Promise<ExitCode> {
   const { to, timeout, leaveNothing = false } = options
-  const { scheme, vendor } = chosenSender(session, options)
+  const { scheme = schemes.service(), vendor } = chosenSender(session, options)
   const reach = to && { url: to, extra: extraHeaders(options.header, scheme) }
   const secret = await (reach ? needSecrets : findSecrets)(session, options)
+  const found = await findInbox(session, { ...options, isChecked: true })
   const checks = [
     checkNode(process.versions.node),
     ...(await Promise.all(secret.map((one) => checkSecret(one, scheme)))),
   ]
-  const found = await findInbox(session, { ...options, isChecked: true })
-  const inbox = found ? await checkInbox(session, found) : []
-  for (const check of [...checks, ...inbox]) printCheck(session, check)
+  const isUsable = !checks.some(isFailed)
+  if (found) checks.push(...(await checkInbox(session, found)))
+  const unchecked: (readonly [UncheckedName, string])[] = []
   if (secret.length === 0) {
-    reportUnchecked(session, 'secret', 'the secret: set WEBHOOK_SECRET, or pass --secret-file')
+    unchecked.push(['secret', 'the secret: set WEBHOOK_SECRET, or pass --secret-file'])
   }
-  if (!reach) {
-    reportUnchecked(session, 'to', 'the receiver: pass --to to probe it while it runs')
-  }
-  if (!found) reportUnchecked(session, 'inbox', 'the inbox: pass --inbox, or set IDV_INBOX')
+  if (!reach) unchecked.push(['to', 'the receiver: pass --to to probe it while it runs'])
+  if (!found) unchecked.push(['inbox', 'the inbox: pass --inbox, or set IDV_INBOX'])
+  let failed = 0
+  if (reach && isUsable) {
+    const frame = vendor ? vendorFrame(vendor) : serviceFrame
+    const keys = secretsFor(scheme, secret)
+    const target = { ...reach, timeout, scheme, frame, secret: keys, leaveNothing }
+    failed = await probe(session, target, { checks, unchecked })
+  } else printChecks(session, { checks, unchecked })
   if (secret.length === 0 && !reach && !found) {
     throw new CliError('USAGE', 'nothing to check: pass --to, --inbox or a secret')
   }
-  const isUnfit = checks.some(isFailed)
-  const isBroken = isUnfit || inbox.some(isFailed)
-  if (!reach || isUnfit) return isBroken ? exitCodes.failed : exitCodes.ok
-  const frame = vendor ? vendorFrame(vendor) : serviceFrame
-  const keys = secretsFor(scheme, secret)
-  const target = { ...reach, timeout, scheme, frame, secret: keys, leaveNothing }
-  const probed = await probe(session, target)
-  return isBroken ? exitCodes.failed : probed
+  return failed > 0 || checks.some(isFailed) ? exitCodes.failed : exitCodes.ok
 }
 
-type Unchecked = 'secret' | 'to' | 'inbox' | 'exact bytes' | 'clock'
+type UncheckedName = 'secret' | 'to' | 'inbox' | 'exact bytes' | 'clock'
 
-/** Prints a limit of a clean result. */
-function reportUnchecked({ out }: Session, name: Unchecked, what: string): void {
-  out.record({ type: 'unchecked', name })
-  out.say(`not checked: ${what}`)
+/** The checks of a run, and what it left out: the limits of a clean result. */
+interface Checked {
+  readonly checks: DoctorCheck[]
+  readonly unchecked: (readonly [name: UncheckedName, what: string])[]
 }
 
 const isFailed = ({ state }: DoctorCheck) => state === 'failed'
 
-async function probe(session: Session, target: ProbeTarget): Promise<ExitCode> {
+/** Probes a receiver, and reports all: causes with their fixes first. Returns the failed probes. */
+async function probe(session: Session, target: ProbeTarget, checked: Checked): Promise<number> {
   const { out, signal } = session
   const { url, extra, timeout, scheme } = target
-  const nowhere = await deliver(
-    {
-      url: new URL('/idv-webhooks-doctor', url).href,
-      method: 'GET',
-      headers: extra.all,
-      body: new Uint8Array(),
-    },
-    { timeout, signal },
-  )
+  const address = new URL('/idv-webhooks-doctor', url).href
+  const asked = { url: address, method: 'GET', headers: extra.all, body: new Uint8Array() }
+  const nowhere = await deliver(asked, { timeout, signal })
   const isReachable = nowhere.error === undefined
   const clock = checkClock(nowhere.headers.date, session.now(), scheme)
-  if (isReachable && clock) printCheck(session, clock)
-  const examined = isReachable ? await examine(session, target, nowhere) : [unreachable(nowhere)]
-  const framework = frameworkOf([...examined.map(({ answer }) => answer), nowhere])
-  if (framework !== 'unknown') out.say(`${framework} responds at ${printable(withoutUser(url))}`)
-  for (const one of examined) printProbe(session, one)
+  if (isReachable && clock) checked.checks.push(clock)
   if (isReachable && !clock) {
-    reportUnchecked(session, 'clock', 'the clock of the app, which sends no Date header')
+    checked.unchecked.push(['clock', 'the clock of the app, which sends no Date header'])
   }
   if (target.leaveNothing) {
     const what = 'what is accepted, and the exact bytes (--leave-nothing)'
-    reportUnchecked(session, 'exact bytes', what)
+    checked.unchecked.push(['exact bytes', what])
   }
+  const examined = await examine(session, target, nowhere)
+  const framework = frameworkOf([...examined.map(({ answer }) => answer), nowhere])
   const causes = await findCauses(session, target, examined)
+  const failed = examined.filter(({ result }) => result === 'fails')
   for (const cause of causes) {
     const advice = adviceFor(cause, framework)
     out.record({ type: 'cause', framework, ...advice })
-    out.data(`${out.paint('red', 'cause')}  ${advice.message}  (${cause})`)
-    out.data(`${out.paint('green', 'fix')}    ${advice.fix}`)
+    out.data(`${out.paint('red', 'cause')}   ${advice.message}  (${cause})`)
+    out.data(`${out.paint('green', 'fix')}     ${advice.fix}`)
+    printFailed(
+      session,
+      failed.filter((one) => causeOf(one, causes) === cause),
+    )
   }
-  const probes = examined.length
-  const many = (wanted: Examined['result']) =>
-    examined.filter(({ result }) => result === wanted).length
-  const [failed, unproved] = [many('fails'), many('not provable')]
-  out.record({ type: 'summary', probes, failed, unproved, causes, framework })
+  printChecks(session, checked)
+  if (framework !== 'unknown') out.say(`${framework} responds at ${printable(withoutUser(url))}`)
+  for (const one of examined) printProbe(session, one)
+  const unproved = examined.filter(({ result }) => result === 'not provable').length
+  const summary = { probes: examined.length, failed: failed.length, unproved, causes, framework }
+  out.record({ type: 'summary', ...summary })
+  const passed = examined.length - failed.length - unproved
   const open = unproved > 0 ? `, ${unproved} not provable here` : ''
-  out.say(`${probes - failed - unproved} of ${probes} probes hold, ${failed} failed${open}`)
-  return failed > 0 || clock?.state === 'failed' ? exitCodes.failed : exitCodes.ok
+  out.say(`${passed} of ${examined.length} probes passed, ${failed.length} failed${open}`)
+  return failed.length
 }
 
-/** The first request got no response, so the probes would fail the same way. */
-function unreachable(answer: DeliveryAnswer): Examined {
-  const probe = {
-    name: 'a genuine delivery',
-    guarantee: 'takes',
-    body: new Uint8Array(),
-    signature: 'right',
-    leaves: false,
-    good: () => false,
-  } as const
-  return { probe, answer, outcome: {}, result: 'fails' }
+/** The probes that failed for one cause; many are folded. */
+function printFailed({ out }: Session, failed: readonly Examined[]): void {
+  const lines = failed.map(({ probe, answer, outcome }) => {
+    const response = [answer.status || '', outcome.code ?? answer.error ?? ''].join(' ').trim()
+    return `${words[probe.guarantee]}: ${probe.name}  ${printable(response)}`
+  })
+  const fail = out.paint('red', 'fail')
+  if (lines.length < 4) for (const line of lines) out.data(`${fail}    ${line}`)
+  else out.data(`${fail}    ${lines.length} probes fail for this reason, such as ${lines[0]}`)
 }
 
-function printCheck({ out }: Session, { name, state, message }: DoctorCheck): void {
-  out.record({ type: 'check', name, state, message })
-  const color = { ok: 'green', warning: 'yellow', failed: 'red' } as const
-  out.data(`${out.paint(color[state], state.padEnd(7))} ${printable(name)}: ${printable(message)}`)
+/** Failed ones first. */
+function printChecks({ out }: Session, { checks, unchecked }: Checked): void {
+  for (const { name, state, message } of [
+    ...checks.filter(isFailed),
+    ...checks.filter((one) => !isFailed(one)),
+  ]) {
+    out.record({ type: 'check', name, state, message })
+    const [color, word] = (
+      { ok: ['green', 'pass'], warning: ['yellow', 'warn'], failed: ['red', 'fail'] } as const
+    )[state]
+    out.data(`${out.paint(color, word)}    ${printable(name)}: ${printable(message)}`)
+  }
+  for (const [name, what] of unchecked) {
+    out.record({ type: 'unchecked', name })
+    out.say(`not checked: ${what}`)
+  }
 }
 
+const words: Readonly<Record<Guarantee, string>> = {
+  takes: 'accepts',
+  'exact bytes': 'exact bytes',
+  refuses: 'rejects',
+  bounded: 'bounded',
+}
+
+/** Prints a probe; one that failed is already beside its cause. */
 function printProbe({ out }: Session, { probe, result, answer, outcome }: Examined): void {
   const { name, guarantee } = probe
   const { status, error } = answer
   out.record({ type: 'probe', name, guarantee, result, status, ...outcome, ...defined({ error }) })
-  const response = [status || '', outcome.code ?? error ?? ''].join(' ').trim()
-  if (result === 'holds') out.data(`${out.paint('green', 'holds')}   ${guarantee}: ${name}`)
-  else if (result === 'fails') {
-    out.data(`${out.paint('red', 'fails')}   ${guarantee}: ${name}  ${printable(response)}`)
-  } else {
+  const line = `${words[guarantee]}: ${name}`
+  if (result === 'holds') out.data(`${out.paint('green', 'pass')}    ${line}`)
+  if (result === 'not provable') {
     const why = 'not provable here: the runtime joins repeated headers (fetch does)'
-    out.data(`${out.paint('yellow', 'open')}    ${guarantee}: ${name}  ${why}`)
+    out.data(`${out.paint('yellow', 'open')}    ${line}  ${why}`)
   }
 }

@@ -1,7 +1,7 @@
 // A found scheme as code to paste.
 import { inspect } from 'node:util'
 import type { SchemeDefinition } from '../../../src/index.ts'
-import type { Preset } from '../presets.ts'
+import type { Preset } from '../schemes.ts'
 import type { Fit } from './search.ts'
 
 /** The signed bytes, if they differ from those that arrive. */
@@ -14,7 +14,7 @@ const respelled: Readonly<Record<Exclude<Fit['body'], 'exact'>, string>> = {
 }
 
 /** Code that creates a receiver with the scheme. */
-export function toCode({ scheme, body }: Fit): string {
+export function toCode({ scheme, body }: Pick<Fit, 'scheme' | 'body'>): string {
   const isTimed = scheme.signed.includes('{timestamp}')
   const definition = isTimed ? { ...scheme, tolerance: 300 } : scheme
   const literal = inspect(definition, { compact: 1, breakLength: 100, depth: null })

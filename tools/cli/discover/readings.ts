@@ -28,21 +28,19 @@ const algorithms = [
 /** The digests that a text could be; the more likely encoding first. */
 function digestsOf(text: string): readonly DigestForm[] {
   return algorithms.flatMap(([algorithm, bytes]): DigestForm[] => {
-    const bare = text.replace(/=+$/, '')
     if (text.length === bytes * 2 && /^[0-9a-f]+$/i.test(text)) {
       return [{ algorithm, encoding: 'hex' }]
     }
-    if (bare.length !== Math.ceil((bytes * 4) / 3)) return []
-    const padded = text.length === Math.ceil(bytes / 3) * 4
-    const standard = /^[A-Za-z0-9+/]+$/.test(bare)
-    const forUrls = /^[\w-]+$/.test(bare)
-    const exact = bare === text
-    if (!padded && !exact) return []
+    const bare = text.replace(/=+$/, '')
+    const isPadded = text.length === Math.ceil(bytes / 3) * 4
+    if (bare.length !== Math.ceil((bytes * 4) / 3) || !(isPadded || bare === text)) return []
+    // Only `any` reads standard base64 without padding.
+    const standard = { algorithm, encoding: isPadded ? 'base64' : 'any' } as const
+    const forUrls = { algorithm, encoding: 'base64url' } as const
     return [
-      ...(standard && padded ? [{ algorithm, encoding: 'base64' } as const] : []),
-      ...(forUrls ? [{ algorithm, encoding: 'base64url' } as const] : []),
-      // Only `any` reads standard base64 without padding.
-      ...(standard && exact && !padded ? [{ algorithm, encoding: 'any' } as const] : []),
+      ...(isPadded && /^[A-Za-z0-9+/]+$/.test(bare) ? [standard] : []),
+      ...(/^[\w-]+$/.test(bare) ? [forUrls] : []),
+      ...(!isPadded && /^[A-Za-z0-9+/]+$/.test(bare) ? [standard] : []),
     ]
   })
 }
@@ -68,51 +66,37 @@ type Headerless = Omit<HeaderReading, 'header'>
 /** `v1,… v1,…` */
 function asList(value: string): Headerless[] {
   return value.split(/ +/).flatMap((token) => {
-    const [, prefix, text] = /^([\w-]+,)([^,]+)$/.exec(token) ?? []
-    if (prefix === undefined || text === undefined || digestsOf(prefix.slice(0, -1)).length > 0) {
-      return []
-    }
-    return digestsOf(text).map((digest) => ({
-      ...digest,
-      grammar: { list: { prefix } },
-      timed: false,
-    }))
+    const [, prefix = '', text = ''] = /^([\w-]+,)([^,]+)$/.exec(token) ?? []
+    // Two digests with a comma between them are none with a prefix.
+    if (digestsOf(prefix.slice(0, -1)).length > 0) return []
+    return readAs(text, { list: { prefix } })
   })
 }
 
 /** `t=…,v1=…`: at least two different names. */
 function asPairs(value: string): Headerless[] {
-  const pairs = value.split(/[ ,]+/).map((part) => /^([\w-]+)=(.*)$/.exec(part))
-  const names = new Set(pairs.map((pair) => pair?.[1]))
-  if (names.size < 2) return []
-  const times = pairs.flatMap((pair) => (pair && isSeconds(pair[2] ?? '') ? [pair[1] ?? ''] : []))
-  return pairs.flatMap((pair) =>
-    digestsOf(pair?.[2] ?? '').flatMap((digest) => {
-      const signature = pair?.[1] ?? ''
-      const timed = times.map((timestamp) => ({
-        ...digest,
-        grammar: { pairs: { signature, timestamp } },
-        timed: true,
-      }))
-      return [...timed, { ...digest, grammar: { pairs: { signature } }, timed: false }]
-    }),
-  )
+  const pairs = value.split(/[ ,]+/).map((part) => /^([\w-]+)=(.*)$/.exec(part) ?? [])
+  if (new Set(pairs.map(([, name]) => name)).size < 2) return []
+  const times = pairs.flatMap(([, name = '', text = '']) => (isSeconds(text) ? [name] : []))
+  return pairs.flatMap(([, signature = '', text = '']) => [
+    ...times.flatMap((timestamp) => readAs(text, { pairs: { signature, timestamp } }, true)),
+    ...readAs(text, { pairs: { signature } }),
+  ])
 }
 
 /** `sha256=…`, several with the same prefix allowed. */
 function asPrefixed(value: string): Headerless[] {
   return value.split(/[ ,]+/).flatMap((token) => {
-    const [, prefix, text] = /^([\w.-]+[=:])(.+)$/.exec(token) ?? []
-    if (prefix === undefined || text === undefined) return []
-    return digestsOf(text).map((digest) => ({ ...digest, grammar: { prefix }, timed: false }))
+    const [, prefix = '', text = ''] = /^([\w.-]+[=:])(.+)$/.exec(token) ?? []
+    return readAs(text, { prefix })
   })
 }
 
-function asPlain(value: string): Headerless[] {
-  const tokens = value.split(/[ ,]+/)
-  return tokens.flatMap((token) =>
-    digestsOf(token).map((digest) => ({ ...digest, grammar: 'plain' as const, timed: false })),
-  )
+const asPlain = (value: string): Headerless[] =>
+  value.split(/[ ,]+/).flatMap((token) => readAs(token, 'plain'))
+
+function readAs(text: string, grammar: SharedScheme['grammar'], timed = false): Headerless[] {
+  return digestsOf(text).map((digest) => ({ ...digest, grammar, timed }))
 }
 
 const signatureName = /signature|(^|-)(sig|sign|hmac|mac|digest)(-|$)/i
@@ -123,36 +107,26 @@ export function hasSignature(headers: RawHeaders): boolean {
   return isNamed || readingsOf(headers).length > 0
 }
 
+/** Headers of the transport, which no sender signs. */
 const ordinary =
   /^(accept|accept-.*|authorization|cache-control|cdn-.*|cf-.*|connection|content-.*|cookie|date|expect|forwarded|host|keep-alive|origin|referer|sec-.*|te|traceparent|tracestate|transfer-encoding|upgrade.*|user-agent|via|x-forwarded-.*|x-real-ip)$/i
 
-/** Whether a header concerns the transport, not what the sender signed. */
-function isOrdinary(name: string): boolean {
-  return ordinary.test(name)
-}
-
 /** The headers that could be the time that is signed. */
 export function timeHeaders(headers: RawHeaders): readonly string[] {
-  const times = headers.filter(([name, value]) => !isOrdinary(name) && isSeconds(value.trim()))
+  const times = headers.filter(([name, value]) => !ordinary.test(name) && isSeconds(value.trim()))
   return [...new Set(times.map(([name]) => name))]
 }
 
 /** Seconds since the epoch, from 1973 to the year 5138. */
-function isSeconds(text: string): boolean {
-  return /^\d{9,11}$/.test(text)
-}
+const isSeconds = (text: string) => /^\d{9,11}$/.test(text)
 
-const otherMoments = [
-  // Milliseconds, microseconds, nanoseconds, fractions of a second.
-  /^1\d{12}$|^1\d{15}$|^1\d{18}$|^1\d{9}\.\d+$/,
+/** Values that read as a time, and so are not an id. */
+const moments = [
+  // Seconds, milliseconds, microseconds, nanoseconds, fractions of a second.
+  /^\d{9,11}$|^1\d{12}$|^1\d{15}$|^1\d{18}$|^1\d{9}\.\d+$/,
   // ISO 8601 and the dates of HTTP.
   /^\d{4}-\d\d-\d\d[T ]|^\d{8}T\d{6}Z$|^[A-Z][a-z]{2}, \d/,
 ]
-
-/** Whether a value reads as a moment: then it is not an id. */
-function readsAsMoment(text: string): boolean {
-  return isSeconds(text) || otherMoments.some((pattern) => pattern.test(text))
-}
 
 /**
  * The headers that could be the id that is signed. A constant header as id would make every later
@@ -162,14 +136,15 @@ export function idHeaders(captures: readonly NamedCapture[]): readonly string[] 
   const [first] = captures
   if (!first) return []
   const names = new Set(first.delivery.headers.map(([name]) => name))
-  return [...names].filter((name) => !isOrdinary(name) && canBeId(name, captures))
+  return [...names].filter((name) => !ordinary.test(name) && canBeId(name, captures))
 }
 
 function canBeId(name: string, captures: readonly NamedCapture[]): boolean {
   const bodies = new Map<string, string>()
   for (const { delivery } of captures) {
     const id = delivery.headers.find((header) => header[0] === name)?.[1].trim()
-    if (id === undefined || !/^[\x21-\x7e]{1,128}$/.test(id) || readsAsMoment(id)) return false
+    if (id === undefined || !/^[\x21-\x7e]{1,128}$/.test(id)) return false
+    if (moments.some((pattern) => pattern.test(id))) return false
     const body = bytesOf(delivery)
     // The same id with the same body is a repeated delivery.
     if (bodies.has(id) && bodies.get(id) !== body) return false

@@ -3,10 +3,9 @@
 import { setImmediate } from 'node:timers/promises'
 import { isWebhookError, type Scheme, type SchemeDefinition, schemes } from '../../../src/index.ts'
 import type { NamedCapture } from '../capture-files.ts'
-import { type CaptureTrial, provesBy } from '../presets.ts'
 import type { NamedSecret } from '../secrets.ts'
-import { type BodyVariant, bodyVariant, otherVariants } from './body-variants.ts'
 import { candidatesOf } from './candidates.ts'
+import { type CaptureTrial, provesBy } from './presets.ts'
 import {
   areOfOneEvent,
   hasSignature,
@@ -15,25 +14,28 @@ import {
   type SharedScheme,
 } from './readings.ts'
 
-/** A scheme that verifies all captures, and which bytes it signs. */
+/** A scheme that verifies all captures, and which spelling of the body it signs. */
 export interface Fit {
   readonly scheme: SharedScheme
+  /** `exact`, or how the signed bytes differ from those that arrived. */
   readonly body: BodyVariant
+}
+
+/** The only scheme that fits. */
+export interface FoundScheme extends Fit {
+  readonly result: 'found'
+  readonly weaker: readonly Fit[]
+  /** The header of the id was seen with one event only, so it may be a constant. */
+  readonly idIsGuess?: true
 }
 
 /** The result of a search. */
 export type SearchResult =
-  | {
-      readonly result: 'found'
-      readonly fit: Fit
-      readonly weaker: readonly Fit[]
-      /** The header of the id was seen with one event only, so it may be a constant. */
-      readonly idIsGuess: boolean
-    }
+  | FoundScheme
   | {
       readonly result: 'ambiguous'
       readonly fits: readonly Fit[]
-      /** Each of these headers is a signature of its own. */
+      /** Each of these headers is signed separately, and either is enough. */
       readonly headers?: readonly string[]
     }
   | { readonly result: 'no-match' }
@@ -129,24 +131,25 @@ const encodings = ['hex', 'base64', 'base64url', 'any']
 function choose(all: readonly Fit[], captures: readonly NamedCapture[]): SearchResult {
   const best = Math.max(...all.map(({ scheme }) => strength[scheme.algorithm]))
   const strong = all.filter(({ scheme }) => strength[scheme.algorithm] === best)
-  const weaker = all.filter((fit) => !strong.includes(fit))
-  const owned = strong.filter((fit) => !repeatsOwnTime(fit, strong))
   const byMeaning = new Map<string, Fit>()
-  for (const fit of owned) {
-    const { encoding, ...meaning } = fit.scheme
-    // If several spellings of the body fit, the first counts.
+  // The likelier encoding first; if several spellings of the body fit, the first counts.
+  const inOrder = strong.toSorted(
+    (one, other) =>
+      encodings.indexOf(one.scheme.encoding) - encodings.indexOf(other.scheme.encoding),
+  )
+  for (const fit of inOrder) {
+    if (repeatsOwnTime(fit, strong)) continue
+    const { encoding: _, ...meaning } = fit.scheme
     const key = JSON.stringify(meaning)
-    const before = byMeaning.get(key)
-    if (!before || encodings.indexOf(encoding) < encodings.indexOf(before.scheme.encoding)) {
-      byMeaning.set(key, fit)
-    }
+    if (!byMeaning.has(key)) byMeaning.set(key, fit)
   }
-  const [fit, ...others] = byMeaning.values()
+  const fits = [...byMeaning.values()]
+  const [fit, ...others] = fits
   if (fit && others.length === 0) {
-    const idIsGuess = fit.scheme.id !== undefined && areOfOneEvent(captures)
-    return { result: 'found', fit, weaker, idIsGuess }
+    const isGuess = fit.scheme.id !== undefined && areOfOneEvent(captures)
+    const weaker = all.filter((one) => !strong.includes(one))
+    return { result: 'found', ...fit, weaker, ...(isGuess && { idIsGuess: true }) }
   }
-  const fits = fit ? [fit, ...others] : []
   const headers = [...new Set(fits.map((one) => one.scheme.header))]
   const isEither = headers.length > 1 && headers.length === fits.length
   return { result: 'ambiguous', fits, ...(isEither && { headers }) }
@@ -156,9 +159,44 @@ function choose(all: readonly Fit[], captures: readonly NamedCapture[]): SearchR
 function repeatsOwnTime({ scheme }: Fit, fits: readonly Fit[]): boolean {
   if (!scheme.timestamp) return false
   return fits.some(
-    (other) =>
-      !other.scheme.timestamp &&
-      other.scheme.header === scheme.header &&
-      other.scheme.signed === scheme.signed,
+    ({ scheme: { timestamp, header, signed } }) =>
+      !timestamp && header === scheme.header && signed === scheme.signed,
   )
+}
+
+/** JSON as Python writes it: `{"a": 1, "b": [1, 2]}`. */
+export function spaced(json: string): string {
+  return minified(json).replaceAll(
+    /("(?:[^"\\]|\\.)*")|([:,])/g,
+    (_, text, mark) => text ?? `${mark} `,
+  )
+}
+
+const minified = (json: string) => JSON.stringify(JSON.parse(json))
+
+const spellings = {
+  'without-newline': (text: string) => text.replace(/\r?\n$/, ''),
+  'with-newline': (text: string) => `${text}\n`,
+  minified,
+  spaced,
+  indented: (text: string) => JSON.stringify(JSON.parse(text), null, 2),
+} as const
+
+/** `exact`, or how the signed bytes differ from those that arrived. */
+export type BodyVariant = 'exact' | keyof typeof spellings
+
+/** The variants to try if the exact bytes do not fit. */
+export const otherVariants = Object.keys(spellings) as readonly (keyof typeof spellings)[]
+
+/** One variant of a body; undefined if it equals the body or does not exist. */
+export function bodyVariant(body: Uint8Array, variant: BodyVariant): Uint8Array | undefined {
+  if (variant === 'exact') return body
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body)
+    const spelled = spellings[variant](text)
+    return spelled === text ? undefined : new TextEncoder().encode(spelled)
+  } catch {
+    // Not UTF-8, not JSON, or nested too deeply.
+    return undefined
+  }
 }

@@ -54,7 +54,7 @@ const unparsed: Fixes = {
     "Express: mount the receiver above app.use(express.json()): app.post('/webhooks', toExpress(receiver))",
   fastify:
     "Fastify: use await app.register(toFastify(receiver), { path: '/webhooks' }), and remove a route of your own that reads request.body",
-  next: 'Next.js: in the App Router, export const POST = toNext(receiver), and read nothing of the request before it: no request.json(), no request.text(); in the Pages Router, add export const config = { api: { bodyParser: false } } beside export default toNextPages(receiver)',
+  next: 'Next.js: export const POST = toNext(receiver), with no request.json() or request.text() before it; Pages Router: toNextPages(receiver) and config = { api: { bodyParser: false } }',
   nest: "NestJS: add WebhookModule.forRoot({ receiver, path: '/webhooks' }) of idv-webhooks/nest to the imports of AppModule, and remove a controller of your own on that path",
   koa: 'Koa: mount the receiver before koa-body, and pass it ctx.req',
   hono: 'Hono: app.post(path, (c) => toFetch(receiver)(c.req.raw)), before anything calls c.req.json()',
@@ -62,15 +62,12 @@ const unparsed: Fixes = {
 }
 
 const proxy =
-  'find the proxy, gateway, relay or logger between the sender and the app that rewrites bodies, and let it forward them unchanged'
-
-const unparsedOrProxy = Object.fromEntries(
-  Object.entries(unparsed).map(([name, fix]) => [name, `${fix}. If the app is correct: ${proxy}`]),
-) as unknown as Fixes
+  'find the proxy, gateway or logger before the app that rewrites bodies, and let it forward them unchanged'
 
 const useParse = 'parse(verified.delivery) of this package is strict and never throws'
 
-const entries = {
+/** Each cause with its meaning and its fix. */
+export const advice = {
   unreachable: ['nothing responds at this address', 'start the app; check host and port'],
   unanswered: [
     'a genuine delivery gets no response, and other probes do: the connection breaks, or the time limit passes',
@@ -94,7 +91,7 @@ const entries = {
   ],
   'secret-unavailable': [
     'the app cannot look up its secret',
-    'set the environment variable of the secret (Next.js: in .env.local; Workers: in .dev.vars or by wrangler secret put, with nodejs_compat and a compatibility date from 2025-04-01), and check what the `secret` function of the receiver returns or throws',
+    'set the environment variable of the secret (Next.js: in .env.local; Workers: with wrangler secret put), and check what the `secret` function of the receiver returns or throws',
   ],
   'store-unavailable': [
     'the inbox of the app cannot be written',
@@ -112,7 +109,7 @@ const entries = {
   ],
   'reserialized-on-the-way': [
     'the JSON is parsed and serialized again before it is verified, by a proxy or by the app',
-    unparsedOrProxy,
+    `in the app, let no body parser run before the receiver; if there is none, ${proxy}`,
   ],
   'newline-added': [
     'a line break is added to the body before it is verified',
@@ -198,11 +195,11 @@ const entries = {
 } as const satisfies Readonly<Record<string, Advice>>
 
 /** A cause that doctor can name. */
-export type Cause = keyof typeof entries
+export type Cause = keyof typeof advice
 
 /** The meaning and the fix of a cause. */
 export function adviceFor(cause: Cause, framework: Framework) {
-  const [message, fix]: Advice = entries[cause]
+  const [message, fix]: Advice = advice[cause]
   const text = typeof fix === 'string' ? fix : (fix[framework] ?? fix.other)
   return { cause, message, fix: text }
 }

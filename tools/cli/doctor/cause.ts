@@ -1,10 +1,9 @@
 // From responses to causes: which kind of middleware changes the bytes, proved by signing what it
 // would make of them. Only proved causes are named.
-import { spaced } from '../discover/body-variants.ts'
+import { spaced } from '../discover/search.ts'
 import type { Session } from '../session.ts'
 import { type Cause, refusedByParser } from './advice.ts'
-import { type Examined, type ProbeTarget, sendProbe } from './examine.ts'
-import { isRefused, isTaken } from './probes.ts'
+import { type Examined, isRefused, isTaken, type ProbeTarget, sendProbe } from './probes.ts'
 
 /** Finds the causes of what fails; the first is the one to fix first. */
 export async function findCauses(
@@ -22,14 +21,17 @@ export async function findCauses(
     return ['signature-lost', ...otherCauses(examined, ['signature-lost'])]
   }
   if (!genuine) return otherCauses(examined, [])
-  const causes: Cause[] = []
-  const takes = (name: string) => isTaken(probeOf(examined, name)?.answer.status ?? 0)
-  if (genuine.result === 'holds' && takes('no signature')) causes.push('not-verified')
-  else if (genuine.result === 'holds' && takes('a wrong signature'))
-    causes.push('signature-not-compared')
-  // An app that accepts everything proves nothing about the bytes.
-  else causes.push(...(await provedAlterations(session, target, examined)))
-  if (genuine.answer.status === 401 && causes.length === 0) causes.push('secret-or-scheme')
+  const takes = (name: string) =>
+    genuine.result === 'holds' && isTaken(probeOf(examined, name)?.answer.status ?? 0)
+  const causes = takes('no signature')
+    ? ['not-verified' as const]
+    : takes('a wrong signature')
+      ? ['signature-not-compared' as const]
+      : // An app that accepts everything proves nothing about the bytes.
+        await provedAlterations(session, target, examined)
+  if (genuine.answer.status === 401 && causes.length === 0) {
+    return ['secret-or-scheme', ...otherCauses(examined, ['secret-or-scheme'])]
+  }
   return [...causes, ...otherCauses(examined, causes)]
 }
 
@@ -153,11 +155,18 @@ const independent: readonly Cause[] = ['parser-limit', 'parser-content-type', 'u
 /** Findings are named if no graver cause explains them. */
 function otherCauses(examined: readonly Examined[], graver: readonly Cause[]): readonly Cause[] {
   const failed = examined.filter(({ result }) => result === 'fails')
-  const shows = ([, probes, test]: ProbeFinding, { probe, answer }: Examined) =>
-    probes.includes(probe.name) && test(answer.status)
   const shown = findings.filter((finding) => failed.some((one) => shows(finding, one)))
   const causes = shown.map(([cause]) => cause)
   if (graver.length > 0) return causes.filter((cause) => independent.includes(cause))
   const isExplained = failed.every((one) => findings.some((finding) => shows(finding, one)))
   return isExplained ? causes : [...causes, 'unexplained']
+}
+
+const shows = ([, probes, test]: ProbeFinding, { probe, answer }: Examined): boolean =>
+  probes.includes(probe.name) && test(answer.status)
+
+/** The one of several causes for which a probe has failed. */
+export function causeOf(failed: Examined, causes: readonly Cause[]): Cause | undefined {
+  const own = findings.find((finding) => causes.includes(finding[0]) && shows(finding, failed))
+  return own?.[0] ?? causes.find((cause) => cause === 'unexplained') ?? causes[0]
 }

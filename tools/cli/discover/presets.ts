@@ -1,54 +1,17 @@
-// The presets of idv-webhooks/vendors on the command line: which of them verify captured deliveries,
-// and their schemes by name.
-import { suggestion } from '../../src/foundation/check.ts'
-import { defined } from '../../src/foundation/defined.ts'
+// The presets of idv-webhooks/vendors that verify captured deliveries, and whether a scheme verifies
+// one.
+import { defined } from '../../../src/foundation/defined.ts'
 import {
   isWebhookError,
   type Scheme,
   type SchemeDefinition,
   schemes,
   verify,
-} from '../../src/index.ts'
-import {
-  readVendorEvent,
-  type SenderName,
-  senderDocuments,
-  senders,
-  type Vendor,
-  vendors,
-} from '../../src/vendors/index.ts'
-import type { NamedCapture } from './capture-files.ts'
-import { type NamedSecret, secretsFor } from './secrets.ts'
-
-/** A preset as code names it. */
-export interface Preset {
-  /** `vendors.onfido()`, `senders.slack()`. */
-  readonly name: string
-  readonly scheme: Scheme
-  /** Where it was read. */
-  readonly documents: readonly string[]
-  readonly vendor?: Vendor
-}
-
-// No capture proves the address of a sender, or a body that is not signed.
-const { jumio: _, smileId: __, ...signing } = vendors
-
-function presets(): readonly Preset[] {
-  const all: Preset[] = [vendorPreset('sumsub', "{ algorithm: 'sha512' }", sha512)]
-  for (const [name, make] of Object.entries(signing)) all.push(vendorPreset(name, '', make()))
-  for (const [name, make] of Object.entries(senders)) {
-    const documents = [senderDocuments[name as SenderName]]
-    all.push({ name: `senders.${name}()`, scheme: make(), documents })
-  }
-  return all
-}
-
-const sha512 = vendors.sumsub({ algorithm: 'sha512' })
-
-function vendorPreset(name: string, options: string, vendor: Vendor): Preset {
-  const documents = vendor.documents.map(({ url, read }) => `${url} (${read})`)
-  return { name: `vendors.${name}(${options})`, scheme: vendor.scheme, documents, vendor }
-}
+} from '../../../src/index.ts'
+import { readVendorEvent, type Vendor } from '../../../src/vendors/index.ts'
+import type { NamedCapture } from '../capture-files.ts'
+import { type Preset, presets } from '../schemes.ts'
+import { type NamedSecret, secretsFor } from '../secrets.ts'
 
 /** The presets that verify every capture; a vendor's only if every body is one of its events. */
 export async function presetsFor(trial: CaptureTrial): Promise<readonly Preset[]> {
@@ -81,21 +44,6 @@ export function eventOf(vendor: Vendor, { delivery }: NamedCapture) {
 export function toDefinition({ scheme }: Preset): SchemeDefinition {
   const { template: _, authenticity: __, addresses: ___, headers, header, ...rest } = scheme
   return { ...rest, header: headers ?? header }
-}
-
-/** Explains why the name of a preset gives no scheme; undefined for an unknown name. */
-export function presetFault(text: string): string | undefined {
-  const name = text.replace(/\(\)$/, '')
-  if (name === 'vendors.jumio' || name === 'vendors.smileId') {
-    return `${name} does not sign the body, so its deliveries can be neither made nor verified here: test its receiver with your own tests (docs/testing.md)`
-  }
-  const names = presets().map((preset) => preset.name.replace(/\(.*/, ''))
-  return suggestion(name, names) && `${name} is not a preset.${suggestion(name, names)}`
-}
-
-/** The preset `vendors.<name>` or `senders.<name>`; undefined for any other text. */
-export function presetOf(text: string): Preset | undefined {
-  return presets().find(({ name }) => name === text || name === `${text}()`)
 }
 
 /** A capture on which schemes are tried. */
