@@ -1,4 +1,4 @@
-import { chownSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { writeNew, writeWhole } from '../../tools/cli/files.ts'
@@ -7,7 +7,7 @@ import { temporaryFolder } from '../inbox/temporary.ts'
 test('a new file takes the next free number and replaces no other file', () => {
   const folder = temporaryFolder()
   const pathOf = (number: number) => join(folder, `${number}.json`)
-  const write = (content: string) => writeNew({ content, pathOf, number: 1, mode: 0o600 })
+  const write = (content: string) => writeNew({ content, pathOf, number: 1 })
   expect(['one', 'two', 'three'].map(write)).toEqual([1, 2, 3].map(pathOf))
   expect([1, 2, 3].map((at) => readFileSync(pathOf(at), 'utf8'))).toEqual(['one', 'two', 'three'])
   expect(readdirSync(folder)).toHaveLength(3)
@@ -19,24 +19,13 @@ test('what a killed run of the same process id has left is not in the way', () =
   writeFileSync(`${path}.${process.pid}.tmp`, 'half')
   writeWhole(path, 'one')
   writeWhole(path, 'two')
-  expect(writeNew({ content: 'new', pathOf: () => `${path}.new`, number: 1, mode: 0o600 })).toBe(
-    `${path}.new`,
-  )
+  expect(writeNew({ content: 'new', pathOf: () => `${path}.new`, number: 1 })).toBe(`${path}.new`)
   expect(readFileSync(path, 'utf8')).toBe('two')
 })
 
 test.runIf(process.platform !== 'win32')('what is private is so where the file was there', () => {
   const path = join(temporaryFolder(), 'secrets.json')
   writeFileSync(path, '[]', { mode: 0o666 })
-  writeWhole(path, '["secret"]', { mode: 0o600, isPrivate: true })
+  writeWhole(path, '["secret"]', 0o600)
   expect(statSync(path).mode & 0o777).toBe(0o600)
-})
-
-test.runIf(process.getuid?.() === 0)('a file that root replaces keeps its owner and mode', () => {
-  const path = join(temporaryFolder(), 'a.js')
-  writeFileSync(path, 'one', { mode: 0o640 })
-  chownSync(path, 1234, 4321)
-  writeWhole(path, 'two')
-  const { uid, gid, mode } = statSync(path)
-  expect([uid, gid, mode & 0o777]).toEqual([1234, 4321, 0o640])
 })

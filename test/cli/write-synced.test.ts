@@ -25,6 +25,6 @@ test('a file is synced before it has its name, and the name after', () => {
   writeWhole(path, 'one')
   expect(steps).toEqual(['flushed', 'renameSync', 'fsyncSync'])
   steps.length = 0
-  writeNew({ content: 'new', pathOf: () => `${path}.new`, number: 1, mode: 0o600 })
+  writeNew({ content: 'new', pathOf: () => `${path}.new`, number: 1 })
   expect(steps).toEqual(['flushed', 'fsyncSync'])
 })

@@ -1,7 +1,7 @@
 // Sends one delivery over HTTP unchanged: every header in its order and spelling, every byte.
 import { type IncomingMessage, request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
-import { Chunks } from '../../src/foundation/bytes.ts'
+import { defined } from '../../src/foundation/defined.ts'
 
 export type RawHeaders = readonly (readonly [name: string, value: string])[]
 
@@ -68,10 +68,15 @@ export function deliver(shipment: Shipment, options: DeliverOptions): Promise<De
     options.timeout * 1000,
   )
   request.on('response', (response) => {
-    const bodyOf = collect(response, maxBytes)
+    const kept: Buffer[] = []
+    let bytes = 0
+    response.on('data', (part: Buffer) => {
+      if (bytes < maxBytes) kept.push(part)
+      bytes += part.length
+    })
     response.on('error', (error) => settle({ error: codeOf(error) }))
     response.on('end', () => {
-      settle({ ...headOf(response), body: bodyOf() })
+      settle({ ...headOf(response), body: Buffer.concat(kept).subarray(0, maxBytes) })
       // The response came before the body was read: the server will not read the rest.
       if (!request.writableFinished) request.destroy()
     })
@@ -87,17 +92,6 @@ export function deliver(shipment: Shipment, options: DeliverOptions): Promise<De
   for (const chunk of chunks ?? [body]) request.write(chunk)
   request.end()
   return promise.finally(() => clearTimeout(timer))
-}
-
-/** Reads all of the response and keeps its beginning. */
-function collect(response: IncomingMessage, most: number): () => Uint8Array {
-  const chunks = new Chunks()
-  let bytes = 0
-  response.on('data', (part: Buffer) => {
-    if (bytes < most) chunks.add(part)
-    bytes += part.length
-  })
-  return () => chunks.joined().subarray(0, most)
 }
 
 function headOf({ statusCode = 0, headers, rawHeaders: raw }: IncomingMessage) {
@@ -126,19 +120,16 @@ export interface AnswerOutcome {
   readonly code?: string
 }
 
-/** Whether a value is a word as receivers write it; a longer text is the app's own. */
-function isWord(value: unknown): value is string {
-  return typeof value === 'string' && /^[\w .-]{1,64}$/.test(value)
+/** A word as receivers write it; a longer text is the app's own. */
+function wordOf(value: unknown): string | undefined {
+  return typeof value === 'string' && /^[\w .-]{1,64}$/.test(value) ? value : undefined
 }
 
 /** Reads `outcome` and `code` from a response; both are missing in other bodies. */
 export function outcomeOf({ body }: Pick<DeliveryAnswer, 'body'>): AnswerOutcome {
   try {
     const json = JSON.parse(new TextDecoder().decode(body)) as Record<string, unknown> | null
-    return {
-      ...(isWord(json?.outcome) && { outcome: json.outcome }),
-      ...(isWord(json?.code) && { code: json.code }),
-    }
+    return defined({ outcome: wordOf(json?.outcome), code: wordOf(json?.code) })
   } catch {
     return {}
   }

@@ -13,8 +13,6 @@ export class CliError extends Error {
   override readonly name = 'CliError'
   readonly code: string
   readonly exitCode: ExitCode
-  /** The message as it is printed: quoted text adds no lines. */
-  readonly lines: readonly string[]
   /** The address of the page about the code, if there is one. */
   readonly page?: string
 
@@ -26,15 +24,8 @@ export class CliError extends Error {
     })
   }
 
-  /** A list is a message of several lines. */
-  constructor(
-    code: string,
-    message: string | readonly string[],
-    exitCode: ExitCode = exitCodes.usage,
-  ) {
-    const lines = typeof message === 'string' ? [message] : message
-    super(lines.join('\n'))
-    this.lines = lines
+  constructor(code: string, message: string, exitCode: ExitCode = exitCodes.usage) {
+    super(message)
     this.code = code
     this.exitCode = exitCode
   }
@@ -48,11 +39,10 @@ export interface FailedRun {
 
 /** Distinguishes interruptions, mistakes of the caller and failures. */
 export function failureOf(error: unknown, { signal, args }: FailedRun): CliError {
-  const known = signal.aborted
+  const { code, message, exitCode, page } = signal.aborted
     ? new CliError('INTERRUPTED', 'interrupted', exitCodes.interrupted)
     : toCliError(error, args)
-  const lines = known.lines.map((line) => withoutSecrets(line, args))
-  return Object.assign(new CliError(known.code, lines, known.exitCode), { page: known.page })
+  return Object.assign(new CliError(code, withoutSecrets(message, args), exitCode), { page })
 }
 
 function toCliError(error: unknown, args: readonly string[]): CliError {
@@ -65,24 +55,38 @@ function toCliError(error: unknown, args: readonly string[]): CliError {
   return new CliError(code, message, exitCodes.failed)
 }
 
-function usageError({ code, message }: CommanderError, args: readonly string[]): CliError {
+function usageError({ message }: CommanderError, args: readonly string[]): CliError {
   if (message === '(outputHelp)') {
     const asked = args[args.indexOf('help') + 1]
     const isUnknown = args.includes('help') && asked !== undefined
     const what = isUnknown ? `unknown command '${asked}'` : 'no command given'
     return new CliError('USAGE', `${what}: see idv-webhooks --help`)
   }
-  // The value after an unknown option may be a secret.
-  const what = message.replace(/^error: /, '').replace(/(unknown option '[^'=]*)=.*?'/s, "$1'")
-  const hint = code === 'commander.excessArguments' ? placeOf(args) : ''
-  const help = 'see idv-webhooks --help, or --help after a command'
-  return new CliError('USAGE', [`${what}${hint}`, help])
+  const [what = '', similar] = message
+    .replace(/^error: /, '')
+    // The value after an unknown option may be a secret.
+    .replace(/(unknown option '[^'=]*)=.*?'/s, "$1'")
+    .split(/\n\(|\)$/)
+  const sentence = what.replace(/[^.]$/, '$&.')
+  const hint = familiarHint(what, args) ?? similar ?? ''
+  return new CliError('USAGE', [sentence, hint, 'See --help.'].filter(Boolean).join(' '))
 }
 
-/** The option that an excess argument probably belongs to. */
-function placeOf(args: readonly string[]): string {
-  if (args.some((arg) => /^https?:/.test(arg))) return ' Pass an address with --to.'
-  return args[0] === 'inbox' ? ' Pass the file of the inbox with --inbox.' : ''
+/** Spellings of other tools and places where newcomers put a value, with what to write instead. */
+const familiar: readonly (readonly [command: RegExp, fault: RegExp, hint: string])[] = [
+  [
+    /^(send|capture|replay|doctor|sandbox|mcp)$/,
+    /option '--(url|forward-to|target|endpoint)'/,
+    'Did you mean --to?',
+  ],
+  [/^send$/, /option '--(count|repeat|number)'/, 'Did you mean --times?'],
+  [/^send$/, /^too many arguments/, 'Send one event at a time; --times repeats it.'],
+  [/./, /^too many arguments.* https?:/, 'Pass an address with --to.'],
+  [/^inbox$/, /^too many arguments/, 'Pass the file of the inbox with --inbox.'],
+]
+
+function familiarHint(what: string, [command = '']: readonly string[]): string | undefined {
+  return familiar.find(([name, fault]) => name.test(command) && fault.test(what))?.[2]
 }
 
 /** The form in which senders write secrets. */
@@ -94,9 +98,14 @@ const secretLike = [/^[0-9a-fA-F]{32,}$/, /^(?!\/)(?=.*\d)(?=.*[a-z])(?=.*[A-Z])
 /** Hides arguments that look like a secret from a message that quotes them. */
 function withoutSecrets(message: string, args: readonly string[]): string {
   const values = args.flatMap((arg) => [arg, arg.slice(arg.indexOf('=') + 1)])
-  const secrets = values.filter((value) => secretLike.some((pattern) => pattern.test(value)))
+  const secrets = values.filter(looksSecret)
   // The longer first: one may be part of another.
   secrets.sort((one, other) => other.length - one.length)
   const start = message.replace(secretForm, '…')
   return secrets.reduce((text, secret) => text.replaceAll(secret, '…'), start)
+}
+
+/** Whether a text could be a secret in place of another value. */
+export function looksSecret(text: string): boolean {
+  return text.startsWith('whsec_') || secretLike.some((pattern) => pattern.test(text))
 }

@@ -20,7 +20,7 @@ const byCode: Readonly<Record<OutcomeCode, string>> = {
   BODY_NOT_UTF8: 'the signature holds, but the body is not UTF-8: check the file that was sent',
   BODY_NOT_JSON: 'the signature holds, but the body is not JSON: check the file that was sent',
   ENVELOPE_INVALID:
-    'the signature holds, but the receiver finds no event in the body: it reads `event`, `type` or `name`, or what its option `vendor` or `envelope` says (--scheme vendors.<name> sends events of a vendor, replay sends captures)',
+    'the signature holds, but the receiver finds no event in the body: send what its option `vendor` or `envelope` reads (--scheme vendors.<name>, or replay captures)',
   EVENT_INVALID:
     'the signature holds, but the data does not fit its schema, and the receiver has validate: reject',
   BODY_CONSUMED: 'a body parser ran before the receiver: mount the receiver above it',

@@ -103,11 +103,10 @@ function interruption(ending: RunEnding): AbortSignal {
 /** Reports an error on stderr, and under --json on stdout too; returns the exit code. */
 function reportFailure(error: unknown, out: Output, run: FailedRun): ExitCode {
   if (error instanceof CommanderError && error.exitCode === 0) return exitCodes.ok
-  const { code, message, lines, exitCode, page } = failureOf(error, run)
+  const { code, message, exitCode, page } = failureOf(error, run)
   out.record({ type: 'error', code, message, ...(page && { page }) })
   // Quoted text may hold lines of its own, which a CI server would take for commands.
-  const shown = lines.map((line) => printable(line.replaceAll(/\s*[\r\n]\s*/g, ' ')))
-  out.say(`${out.tint('red', 'error:')} ${shown.join('\n')}`)
+  out.say(`${out.tint('red', 'error:')} ${printable(message.replaceAll(/\s*[\r\n]\s*/g, ' '))}`)
   if (page) out.say(page)
   return exitCode
 }

@@ -60,11 +60,7 @@ export async function startRecorder(options: RecorderOptions): Promise<CaptureSe
     })
   })
   await new Promise<void>((resolve, reject) => {
-    server.once('error', ({ code = 'LISTEN_FAILED' }: NodeJS.ErrnoException) => {
-      const isTaken = code === 'EADDRINUSE'
-      const why = isTaken ? 'is in use: choose another --port, or 0' : 'cannot be used'
-      reject(new CliError(code, `port ${options.port} ${why} (${code})`, exitCodes.failed))
-    })
+    server.once('error', (error) => reject(listenError(error, options.port)))
     server.listen(options.port, options.host, resolve)
   })
   const { port } = server.address() as AddressInfo
@@ -79,6 +75,16 @@ export async function startRecorder(options: RecorderOptions): Promise<CaptureSe
         setTimeout(() => server.closeAllConnections(), 1000).unref()
       }),
   }
+}
+
+/** Why a server could not listen. */
+export function listenError(error: unknown, port: number): CliError {
+  const { code = 'LISTEN_FAILED' } = error as NodeJS.ErrnoException
+  const why =
+    code === 'EADDRINUSE'
+      ? 'is in use: choose another --port, or --port 0 for a free one'
+      : 'cannot be used'
+  return new CliError(code, `port ${port} ${why} (${code})`, exitCodes.failed)
 }
 
 async function record(
@@ -132,20 +138,14 @@ async function readBody(request: IncomingMessage, maxBytes: number): Promise<Uin
 const loopbackHost = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d+)?$/i
 
 /** Why a request cannot be a delivery: a web page sent it, or it names another server. */
-function refusalOf({ method = 'POST', url = '/', headers }: IncomingMessage) {
+function refusalOf({ url = '/', headers }: IncomingMessage) {
   if (!url.startsWith('/')) return { status: 400, reason: 'its target is not a path' }
   const { origin, host = '' } = headers
-  const isLocal = loopbackHost.test(host)
-  const isOwn = isLocal && origin === `http://${host}`
+  const isOwn = origin === undefined || (loopbackHost.test(host) && origin === `http://${host}`)
   // An image or a form of a page need not send an Origin.
   const isForeign = /^(?:cross|same)-site$/.test(String(headers['sec-fetch-site']))
-  // A page under a name that leads to this machine sends a GET as its own. Node's fetch has the mode.
-  const isRebound =
-    !isLocal && /^(?:GET|HEAD)$/.test(method) && headers['sec-fetch-mode'] === undefined
-  const isPage = isForeign || (isRebound && headers['accept-language'] !== undefined)
-  return (origin === undefined || isOwn) && !isPage
-    ? undefined
-    : { status: 403, reason: 'a web page of another origin sent it' }
+  if (isOwn && !isForeign) return undefined
+  return { status: 403, reason: 'a web page of another origin sent it' }
 }
 
 function urlOf({ headers, url = '/' }: IncomingMessage): string {

@@ -1,13 +1,11 @@
 // Where secrets come from: a file, stdin, the environment or the config file, never an argument,
 // which any process of the machine can read. Neither secrets nor what may be one are printed.
-import { readFileSync } from 'node:fs'
-import { resolve } from 'node:path'
-import { text } from 'node:stream/consumers'
 import { parseEnv } from 'node:util'
 import { Option } from 'commander'
 import type { Scheme, Secret } from '../../src/index.ts'
 import { privateKey, publicKey } from '../../src/signature/keys.ts'
-import { CliError } from './exit-code.ts'
+import { CliError, looksSecret } from './exit-code.ts'
+import { readInput } from './files.ts'
 import { holdsPassword } from './output.ts'
 import type { Session } from './session.ts'
 
@@ -63,7 +61,7 @@ export function refuseSecretArguments(args: readonly string[]): void {
   const flag = found.split('=', 1)[0]
   throw new CliError(
     'SECRET_ARGUMENT',
-    `${flag}: never pass a secret as an argument, because any process on this machine can read it. Set WEBHOOK_SECRET (the API key: IDV_API_KEY, the key of the inbox: IDV_INBOX_KEY), or pass --secret-file <file>, or --secret-file - for stdin`,
+    `${flag}: never pass a secret as an argument: any process on this machine can read it. Set WEBHOOK_SECRET (or IDV_API_KEY, IDV_INBOX_KEY), or pass --secret-file <file> (- for stdin)`,
   )
 }
 
@@ -104,43 +102,38 @@ export async function needSecrets(
   )
 }
 
-async function fromFile({ cwd, stdin }: Session, file: string): Promise<readonly NamedSecret[]> {
-  const [origin, where] = file === '-' ? ['stdin', 'stdin'] : ['file', file]
-  const fail = (why: string, code = 'SECRET_MISSING') => new CliError(code, why)
-  let content: string
-  try {
-    content = file === '-' ? await text(stdin) : readFileSync(resolve(cwd, file), 'utf8')
-  } catch (error) {
-    // Its value is not repeated: a secret may have been passed instead of a path.
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unreadable'
-    const sources = 'check --secret-file, IDV_SECRET_FILE, or `secretFile` of the config file'
-    throw fail(
-      `the secret file cannot be read (${code}): pass its path, not the secret; ${sources}`,
-    )
+async function fromFile(session: Session, file: string): Promise<readonly NamedSecret[]> {
+  const [origin, where] = file === '-' ? ['stdin', 'stdin'] : ['file', shownPath(file)]
+  const fail = (why: string, code = 'SECRET_MISSING') =>
+    new CliError(code, `--secret-file: ${where} ${why}`)
+  const read = { shown: `--secret-file: ${where}`, code: 'SECRET_MISSING' }
+  const content = new TextDecoder().decode(await readInput(session, file, read)).trim()
+  if (content === '') throw fail('is empty')
+  if (/[\0\uFFFD]/.test(content)) {
+    throw fail('is not text in UTF-8: save it as UTF-8 (> of Windows PowerShell 5 writes UTF-16)')
   }
-  const trimmed = content.trim()
-  if (trimmed === '') throw fail(`--secret-file: ${where} is empty`)
-  if (/[\0\uFFFD]/.test(trimmed)) {
-    throw fail(
-      `--secret-file: ${where} is not text in UTF-8: save it as UTF-8 (> of Windows PowerShell 5 writes UTF-16)`,
-    )
-  }
-  if (/^([[{]|"[^\r\n]*"$)/.test(trimmed)) {
+  if (/^([[{]|"[^\r\n]*"$)/.test(content)) {
     try {
-      return named(JSON.parse(trimmed), origin)
+      return named(JSON.parse(content), origin)
     } catch (error) {
       if (!(error instanceof SyntaxError)) throw error
-      throw fail('--secret-file starts like JSON but is not JSON', 'SECRET_INVALID')
+      throw fail('starts like JSON but is not JSON', 'SECRET_INVALID')
     }
   }
-  const variable = parseEnv(trimmed).WEBHOOK_SECRET
+  const variable = parseEnv(content).WEBHOOK_SECRET
   if (variable) return named(variable, origin)
-  const lines = trimmed.split(/\r?\n/).flatMap((line) => line.trim() || [])
+  const lines = content.split(/\r?\n/).flatMap((line) => line.trim() || [])
   if (variable === undefined && !isEnvFile(lines)) return named(lines, origin)
   const fault = variable === '' ? 'an empty WEBHOOK_SECRET' : 'variables but no WEBHOOK_SECRET'
   throw fail(
-    `--secret-file: ${where} has ${fault}: write the secret as WEBHOOK_SECRET=… (also one with = in it), or pass a file with one secret per line`,
+    `has ${fault}: write the secret as WEBHOOK_SECRET=… (also one with = in it), or pass a file with one secret per line`,
   )
+}
+
+/** A path as messages show it; a secret may have been passed instead of one. */
+function shownPath(file: string): string {
+  const isPath = /[./\\]/.test(file) && !file.split(/[./\\]/).some(looksSecret)
+  return isPath && !looksSecret(file) ? file : 'the file (not shown: it could be a secret)'
 }
 
 /** Whether all lines are variables; = only at their ends is the padding of base64. */

@@ -1,33 +1,62 @@
 // Sends many deliveries, in order or concurrently, and reports each response: what send and replay
 // share.
+import type { Command } from 'commander'
 import { sleep } from '../../src/foundation/abortable.ts'
+import { defined } from '../../src/foundation/defined.ts'
 import { type DeliveryAnswer, deliver, outcomeOf, type Shipment } from './deliver.ts'
-import { type ExitCode, exitCodes } from './exit-code.ts'
+import { CliError, exitCodes } from './exit-code.ts'
 import { hintFor } from './hints.ts'
+import { addressFrom, numberFrom, timeoutOption, wholeFrom } from './option-values.ts'
 import { count, printable } from './output.ts'
+import { type SchemeChoice, schemeOption } from './schemes.ts'
+import { type SecretOptions, secretFileOption } from './secrets.ts'
 import type { Session } from './session.ts'
+
+/** The options that send and replay share. */
+export interface SendingOptions extends SecretOptions, SchemeChoice {
+  readonly to?: string
+  readonly concurrency: number
+  /** Maximum deliveries per second. */
+  readonly rate?: number
+  /** Seconds to wait for each response. */
+  readonly timeout: number
+  readonly showPayload?: boolean
+}
+
+/** Adds those options. */
+export function withSending(command: Command): Command {
+  return command
+    .option('--to <url>', 'address to send to', addressFrom)
+    .option('--concurrency <n>', 'deliveries at a time; 1 keeps their order', wholeFrom(1, 1000), 1)
+    .option('--rate <n>', 'maximum deliveries per second', numberFrom(0.01))
+    .addOption(timeoutOption('how long to wait for a response', 30))
+    .option('--show-payload', 'print what is sent')
+    .addOption(secretFileOption())
+    .addOption(schemeOption())
+}
+
+/** The address to send to. */
+export function needAddress({ to }: Pick<SendingOptions, 'to'>): string {
+  if (to === undefined) throw new CliError('USAGE', 'no address given: pass --to <url>')
+  return to
+}
 
 /** One delivery of a run, under the name that the caller knows. */
 export interface Sending {
   readonly name: string
   /** Called when its turn comes, so that its signature is fresh. */
   prepare(): Promise<Omit<Shipment, 'url'>>
+  /** The hint for a 401, if it is known before. */
+  readonly hint?: string | undefined
 }
 
 /** How the deliveries are sent. */
-export interface SendPlan {
-  readonly url: string
-  readonly concurrency: number
-  /** Maximum deliveries per second. */
-  readonly rate?: number | undefined
-  /** Seconds to wait for each response. */
-  readonly timeout: number
+export interface SendPlan extends SendingOptions {
   /** Which response is a success: 2xx, or 4xx. */
   readonly expect: 'taken' | 'refused'
-  readonly showPayload?: boolean | undefined
 }
 
-interface Tally {
+interface SendTally {
   sent: number
   taken: number
   refused: number
@@ -42,12 +71,9 @@ export interface Sendings {
 }
 
 /** Sends all and reports each; exits 0 if all responses are as expected. */
-export async function sendEach(
-  session: Session,
-  plan: SendPlan,
-  sendings: Sendings,
-): Promise<ExitCode> {
-  const tally: Tally = { sent: 0, taken: 0, refused: 0, failed: 0, hints: new Set() }
+export async function sendEach(session: Session, plan: SendPlan, sendings: Sendings) {
+  const tally: SendTally = { sent: 0, taken: 0, refused: 0, failed: 0, hints: new Set() }
+  const url = needAddress(plan)
   let next = 0
   const pace = pacer(session, plan.rate)
   const work = async () => {
@@ -57,8 +83,8 @@ export async function sendEach(
       session.signal.throwIfAborted()
       await pace(index)
       const shipment = await sending.prepare()
-      const answer = await deliver({ ...shipment, url: plan.url }, { ...plan, ...session })
-      note(session, plan, { index, sending, shipment, answer, tally })
+      const answer = await deliver({ ...shipment, url }, { ...plan, ...session })
+      reportSent(session, plan, { index, sending, body: shipment.body, answer, tally })
       session.out.progress(`${tally.sent}/${sendings.length} sent`)
     }
   }
@@ -68,8 +94,7 @@ export async function sendEach(
     // If nothing could be created, the error says it all.
     if (tally.sent > 0 || session.signal.aborted) summarise(session, tally, sendings.length)
   }
-  const good = plan.expect === 'taken' ? tally.taken : tally.refused
-  return good === sendings.length ? exitCodes.ok : exitCodes.failed
+  return tally[plan.expect] === sendings.length ? exitCodes.ok : exitCodes.failed
 }
 
 /** Waits so that at most `rate` deliveries start per second. */
@@ -83,51 +108,43 @@ function pacer({ signal, now }: Session, rate: number | undefined) {
   }
 }
 
-interface Noted {
+interface Sent {
   readonly index: number
   readonly sending: Sending
-  readonly shipment: Omit<Shipment, 'url'>
+  readonly body: Uint8Array
   readonly answer: DeliveryAnswer
-  readonly tally: Tally
+  readonly tally: SendTally
 }
 
-function note({ out }: Session, plan: SendPlan, noted: Noted): void {
-  const { index, sending, shipment, answer, tally } = noted
+function reportSent({ out }: Session, { expect, showPayload }: SendPlan, sent: Sent): void {
+  const { index, sending, answer, tally } = sent
+  const { name } = sending
   const { status, milliseconds, error } = answer
   const outcome = outcomeOf(answer)
   const kind = kindOf(status)
   tally.sent += 1
   tally[kind] += 1
-  const body = plan.showPayload ? new TextDecoder().decode(shipment.body) : undefined
-  out.record({
-    type: 'sent',
-    index,
-    name: sending.name,
-    status,
-    ...outcome,
-    ...(error !== undefined && { error }),
-    milliseconds: Math.round(milliseconds * 10) / 10,
-    ...(body !== undefined && { body }),
-  })
-  const word = outcome.code ?? outcome.outcome ?? error ?? ''
-  const color = kind === plan.expect ? 'green' : 'red'
+  const body = showPayload ? new TextDecoder().decode(sent.body) : undefined
+  const rounded = Math.round(milliseconds * 10) / 10
+  const rest = defined({ error, milliseconds: rounded, body })
+  out.record({ type: 'sent', index, name, status, ...outcome, ...rest })
   const columns = [
-    out.paint(color, status === 0 ? '---' : String(status)),
+    out.paint(kind === expect ? 'green' : 'red', status === 0 ? '---' : String(status)),
     `${milliseconds.toFixed(0)} ms`.padStart(8),
-    printable(sending.name),
-    printable(word),
+    printable(name),
+    printable(outcome.code ?? outcome.outcome ?? error ?? ''),
   ]
   out.data(columns.join('  ').trimEnd())
   if (body !== undefined) out.data(printable(body))
-  const hint = kind === plan.expect ? undefined : hintOf(plan, { ...answer, ...outcome })
+  if (kind === expect) return
+  const known = status === 401 ? sending.hint : undefined
+  const hint =
+    expect === 'refused' && kind === 'taken'
+      ? 'accepted, but it must be refused: the app does not verify signatures'
+      : (known ?? hintFor({ ...answer, ...outcome }))
   if (hint === undefined || tally.hints.has(hint)) return
   tally.hints.add(hint)
   out.say(out.tint('yellow', `  ${hint}`))
-}
-
-function hintOf({ expect }: SendPlan, answer: Parameters<typeof hintFor>[0]): string | undefined {
-  if (expect === 'taken' || kindOf(answer.status) !== 'taken') return hintFor(answer)
-  return 'accepted, but it must be refused: the app does not verify signatures'
 }
 
 /** Statuses of a refused delivery; by others of 4xx a wrong address or a limiter answers. */
@@ -138,11 +155,10 @@ function kindOf(status: number): 'taken' | 'refused' | 'failed' {
   return refusals.includes(status) ? 'refused' : 'failed'
 }
 
-function summarise({ out }: Session, tally: Tally, wanted: number): void {
+function summarise({ out }: Session, tally: SendTally, wanted: number): void {
   const { sent, taken, refused, failed } = tally
   out.record({ type: 'summary', wanted, sent, taken, refused, failed })
   const missing = wanted > sent ? `, ${wanted - sent} not sent` : ''
-  out.say(
-    `${count(sent, 'delivery', 'deliveries')}: ${taken} accepted, ${refused} refused, ${failed} failed${missing}`,
-  )
+  const all = count(sent, 'delivery', 'deliveries')
+  out.say(`${all}: ${taken} accepted, ${refused} refused, ${failed} failed${missing}`)
 }

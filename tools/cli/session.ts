@@ -52,15 +52,19 @@ export function declare(
   return command.addHelpText('after', `\nExamples:\n${list}`)
 }
 
-/** Connects a command to the function that runs it. */
-export function act<Options>(
+/** Runs a command; returns its exit code. */
+export type CommandRun<Options> = (
   session: Session,
-  run: (options: Options, args: readonly string[]) => Promise<ExitCode>,
-): (this: Command) => Promise<void> {
-  return async function (this: Command) {
+  options: Options,
+  args: readonly string[],
+) => Promise<ExitCode>
+
+/** Connects a command to the function that runs it. */
+export function act<Options>(session: Session, run: CommandRun<Options>) {
+  return async function (this: Command): Promise<void> {
     const options = this.optsWithGlobals<Options & Record<string, unknown>>()
     refuseTwoInputs(options, this.args)
-    const exitCode = await run(options, this.args)
+    const exitCode = await run(session, options, this.args)
     const hadFault = exitCode === exitCodes.ok && session.ending.failed
     session.ending.exitCode = hadFault ? exitCodes.failed : exitCode
   }

@@ -16,7 +16,7 @@ export interface Config {
 }
 
 /** Keys that are not options; commands read them. */
-const otherKeys = ['$schema', 'secret', 'scheme', 'envelope', 'client', 'inbox']
+const otherKeys = ['$schema', 'secret', 'scheme', 'client', 'inbox']
 /** Only as flags: confirmations, dangerous options, and the format of the output. */
 const flagOnly = [
   ...['yes', 'write', 'force', 'raw', 'apply', 'rollback', 'showPayload'],

@@ -280,7 +280,7 @@ test('a web page cannot send a delivery, nor a request choose another host', asy
   // An image of a page sends no Origin.
   const image = await fetch(url, { headers: { 'sec-fetch-site': 'cross-site' } })
   expect(image.status).toBe(403)
-  // A page whose name leads to this machine is of the same origin.
+  // A page under a name that leads to this machine has the origin that it asks.
   const rebound = (more: Record<string, string>) =>
     new Promise<number | undefined>((resolve, reject) => {
       const headers = { host: `evil.test:${port}`, ...more }
@@ -291,10 +291,6 @@ test('a web page cannot send a delivery, nor a request choose another host', asy
       asked.on('error', reject).end()
     })
   expect(await rebound({ origin: `http://evil.test:${port}` })).toBe(403)
-  const browser = { 'user-agent': 'Mozilla/5.0 (X11)', 'accept-language': 'en' }
-  expect(await rebound(browser)).toBe(403)
-  // Some browsers let a page choose the user agent; over http they send no Sec-Fetch headers.
-  expect(await rebound({ 'user-agent': 'x', 'accept-language': 'en' })).toBe(403)
   const answer = await new Promise<string>((resolve) => {
     const socket = connect(Number(port), '127.0.0.1', () => {
       socket.write('POST x://y HTTP/1.1\r\nHost: a.test\r\nContent-Length: 0\r\n\r\n')

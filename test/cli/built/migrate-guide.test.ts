@@ -4,7 +4,6 @@ import { dirname, join } from 'node:path'
 import { createReceiver } from 'idv-webhooks'
 import { toNode } from 'idv-webhooks/node'
 import { createSandbox } from 'idv-webhooks/sandbox'
-import { capture, fixture, signedDelivery } from 'idv-webhooks/testing'
 import { expect, onTestFinished, test } from 'vitest'
 import { serve } from './apps.ts'
 import { folder, root, run } from './run.ts'
@@ -38,23 +37,9 @@ receiver.on(['request.rejected', 'client.created'], updateCard)
     .join('\n'),
 }
 
-async function team() {
+function team() {
   const cwd = folder()
-  const captures = {
-    'test/captures/request-approved.json': await signedDelivery(fixture('request.approved')),
-    'test/captures/client-created.json': await signedDelivery(fixture('client.created')),
-  }
-  const files = {
-    ...sources,
-    ...Object.fromEntries(
-      await Promise.all(
-        Object.entries(captures).map(
-          async ([name, one]) => [name, JSON.stringify(await capture(one))] as const,
-        ),
-      ),
-    ),
-  }
-  for (const [name, content] of Object.entries(files)) {
+  for (const [name, content] of Object.entries(sources)) {
     mkdirSync(dirname(join(cwd, name)), { recursive: true })
     writeFileSync(join(cwd, name), content)
   }
@@ -98,7 +83,7 @@ async function service() {
 }
 
 test('the guide’s commands print what it says', async () => {
-  const cwd = await team()
+  const cwd = team()
   const { url, hook, approve } = await service()
   let text = readFileSync(guide, 'utf8')
   for (const [whole, command = '', language = ''] of [...text.matchAll(block)]) {

@@ -1,7 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import {
   chmodSync,
-  copyFileSync,
   lstatSync,
   mkdirSync,
   readdirSync,
@@ -14,20 +13,8 @@ import {
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { PGlite } from '@electric-sql/pglite'
-import { createReceiver, schemes, verify } from 'idv-webhooks'
-import {
-  capture,
-  fixture,
-  readCapture,
-  replay,
-  signedDelivery,
-  testSecret,
-} from 'idv-webhooks/testing'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { secret } from './apps.ts'
 import { folder, root, run, runJson, transcript } from './run.ts'
-
-const env = { WEBHOOK_SECRET: secret }
 
 const git = (cwd: string, ...args: readonly string[]) =>
   execFileSync('git', ['-c', 'user.name=t', '-c', 'user.email=t@t.test', ...args], {
@@ -160,130 +147,10 @@ describe('migrate code', () => {
   })
 })
 
-describe('migrate captures', () => {
-  async function captures(cwd: string) {
-    const delivery = await signedDelivery(
-      `{ "id":"evt_1",\n  "event" : "request.approved", "data": {"id":"ver_1"} }`,
-      { secret, now: () => new Date('2026-03-01T10:00:00Z') },
-    )
-    const raw = await capture(delivery, { redact: false })
-    writeFileSync(join(cwd, 'request-approved.json'), JSON.stringify(raw))
-    writeFileSync(join(cwd, 'redacted.json'), JSON.stringify(await capture(delivery)))
-    const current = await capture(await signedDelivery(fixture('client.created'), { secret }))
-    writeFileSync(join(cwd, 'current.json'), JSON.stringify(current))
-    return raw
-  }
-
-  test('writes new files that verify, and keeps the originals', async () => {
-    const cwd = folder()
-    const raw = await captures(cwd)
-    const args = ['migrate', 'captures', '.']
-    const ran = await run(args, { cwd, env })
-    await expect(transcript(args, ran)).toMatchFileSnapshot('transcripts/migrate-captures.txt')
-    expect(readdirSync(cwd).sort()).toEqual([
-      'current.json',
-      'redacted.json',
-      'redacted.migrated.json',
-      'request-approved.json',
-      'verification-approved.json',
-    ])
-    expect(JSON.parse(readFileSync(join(cwd, 'request-approved.json'), 'utf8'))).toEqual(raw)
-    const read = (name: string) => readCapture(readFileSync(join(cwd, name), 'utf8'))
-    const migrated = read('verification-approved.json')
-    expect(new TextDecoder().decode(migrated.delivery.body)).toBe(
-      `{ "id":"evt_1",\n  "event" : "verification.approved", "data": {"id":"ver_1"} }`,
-    )
-    expect((await verify(migrated.delivery, { secret })).ok).toBe(true)
-    const redacted = read('redacted.migrated.json')
-    expect((await verify(redacted.delivery, { secret: testSecret })).ok).toBe(true)
-    expect((await run(args, { cwd, env })).stderr).toContain('0 files written · 2 unchanged')
-  })
-
-  test('both the old and the new file run in a test-suite', async () => {
-    const cwd = folder()
-    mkdirSync(join(cwd, 'captures'))
-    copyFileSync(
-      join(root, 'examples/captures/request-approved.json'),
-      join(cwd, 'captures/a.json'),
-    )
-    await run(['migrate', 'captures', 'captures'], { cwd })
-    const receiver = createReceiver({ secret: testSecret })
-    const names: string[] = []
-    receiver.on('verification.approved', ({ receivedName }) => names.push(receivedName))
-    const files = readdirSync(join(cwd, 'captures')).sort()
-    await replay(
-      receiver,
-      files.map((name) => readFileSync(join(cwd, 'captures', name), 'utf8')),
-    )
-    expect(names).toEqual(['request.approved', 'verification.approved'])
-  })
-
-  test('does not make a forged capture genuine', async () => {
-    const cwd = folder()
-    const forged = await capture(
-      await signedDelivery(fixture('request.approved'), { secret: 'another-secret' }),
-      { redact: false },
-    )
-    writeFileSync(join(cwd, 'forged.json'), JSON.stringify(forged))
-    const ran = await run(['migrate', 'captures', 'forged.json'], { cwd, env })
-    expect(ran).toMatchObject({ code: 1, stderr: expect.stringContaining('does not verify') })
-    expect(readdirSync(cwd)).toEqual(['forged.json'])
-  })
-
-  test('leaves out what did not verify when it was recorded', async () => {
-    const cwd = folder()
-    const delivery = await signedDelivery(fixture('request.approved'), { secret })
-    const proof = { ok: false, code: 'SIGNATURE_MISMATCH' } as const
-    const made = await capture(delivery, { redact: false, proof })
-    writeFileSync(join(cwd, 'a.json'), JSON.stringify(made))
-    const ran = await runJson(['migrate', 'captures', 'a.json'], { cwd, env })
-    expect(ran).toMatchObject({
-      code: 1,
-      stderr: expect.stringContaining('did not when it was recorded'),
-      records: [{ state: 'unproved' }, { type: 'summary', unproved: 1, written: 0 }],
-    })
-    expect(readdirSync(cwd)).toEqual(['a.json'])
-  })
-
-  test('signs as the scheme of the capture does, at its time', async () => {
-    const cwd = folder()
-    const scheme = schemes.standardWebhooks()
-    const options = { secret: testSecret, scheme, now: () => new Date('2026-03-01T10:00:00Z') }
-    const delivery = await signedDelivery(fixture('request.expired'), { ...options, id: 'msg_7' })
-    const made = await capture(delivery, { scheme, redact: false, secret: testSecret })
-    writeFileSync(join(cwd, 'a.json'), JSON.stringify(made))
-    await run(['migrate', 'captures', 'a.json'], { cwd, env: { WEBHOOK_SECRET: testSecret } })
-    const { delivery: after } = readCapture(readFileSync(join(cwd, 'a.migrated.json'), 'utf8'))
-    expect(await verify(after, options)).toMatchObject({
-      ok: true,
-      delivery: { signedId: 'msg_7' },
-    })
-  })
-})
-
-describe('migrate data', () => {
-  const sql = async (dialect: string, ...flags: string[]) => {
-    const args = [
-      'migrate',
-      'data',
-      '--dialect',
-      dialect,
-      '--table',
-      'audit.events',
-      '--column',
-      'name',
-    ]
-    const ran = await run([...args, ...flags])
-    expect(ran).toMatchObject({ code: 0, stderr: '' })
-    return { ...ran, args: [...args, ...flags] }
-  }
-
-  test.each(['sqlite', 'postgres', 'mysql'])('prints SQL for %s', async (dialect) => {
-    const { args, ...ran } = await sql(dialect)
-    await expect(transcript(args, ran)).toMatchFileSnapshot(
-      `transcripts/migrate-data-${dialect}.txt`,
-    )
-  })
+describe('the SQL of docs/migrate.md', () => {
+  const [, postgres = ''] =
+    /```sql\n(.*?)```/s.exec(readFileSync(join(root, 'docs/migrate.md'), 'utf8')) ?? []
+  const sqlite = postgres.replaceAll('"', '`')
 
   /** The script that undoes it follows as a comment. */
   const undo = (script: string) =>
@@ -296,50 +163,42 @@ describe('migrate data', () => {
     ['verification.expired', 'request.expired'],
   ]
 
-  test('renames in SQLite, takes it back, and stops where the column exists', async () => {
+  test('renames in SQLite, takes it back, and stops where the column exists', () => {
     const database = new DatabaseSync(':memory:')
-    database.exec("ATTACH ':memory:' AS audit; CREATE TABLE audit.events (id INTEGER, name TEXT)")
-    const insert = database.prepare('INSERT INTO audit.events VALUES (?, ?)')
+    database.exec('CREATE TABLE webhook_events (id INTEGER, name TEXT)')
+    const insert = database.prepare('INSERT INTO webhook_events VALUES (?, ?)')
     for (const [at, name] of before.entries()) insert.run(at, name)
     const rows = () =>
       database
-        .prepare('SELECT * FROM audit.events ORDER BY id')
+        .prepare('SELECT * FROM webhook_events ORDER BY id')
         .all()
         .map((row) => Object.values(row).slice(1))
-    const { stdout } = await sql('sqlite')
-    database.exec(stdout)
+    database.exec(sqlite)
     expect(rows()).toEqual(after)
-    expect(() => database.exec(stdout)).toThrow('legacy_name')
+    expect(() => database.exec(sqlite)).toThrow('legacy_name')
     database.exec('ROLLBACK')
     expect(rows()).toEqual(after)
-    database.exec("UPDATE audit.events SET name = 'verification.rejected' WHERE id = 3")
-    database.exec(undo(stdout))
+    database.exec("UPDATE webhook_events SET name = 'verification.rejected' WHERE id = 3")
+    database.exec(undo(sqlite))
     expect(rows().flat()).toEqual([...before.slice(0, 3), 'verification.rejected'])
   })
 
   test('does the same in Postgres', { timeout: 120_000 }, async () => {
     const database = await PGlite.create()
     onTestFinished(() => database.close())
-    await database.exec('CREATE SCHEMA audit; CREATE TABLE audit.events (id int, name text)')
+    await database.exec('CREATE TABLE webhook_events (id int, name text)')
     for (const [at, name] of before.entries()) {
-      await database.query('INSERT INTO audit.events VALUES ($1, $2)', [at, name])
+      await database.query('INSERT INTO webhook_events VALUES ($1, $2)', [at, name])
     }
     const rows = async () =>
-      (await database.query<object>('SELECT * FROM audit.events ORDER BY id')).rows.map((row) =>
+      (await database.query<object>('SELECT * FROM webhook_events ORDER BY id')).rows.map((row) =>
         Object.values(row).slice(1),
       )
-    const { stdout } = await sql('postgres')
-    await database.exec(stdout)
+    await database.exec(postgres)
     expect(await rows()).toEqual(after)
-    await expect(database.exec(stdout)).rejects.toThrow('"legacy_name"')
+    await expect(database.exec(postgres)).rejects.toThrow('"legacy_name"')
     await database.exec('ROLLBACK')
-    await database.exec(undo(stdout))
+    await database.exec(undo(postgres))
     expect((await rows()).flat()).toEqual(before)
-  })
-
-  test('quotes names that would break out', async () => {
-    const args = ['migrate', 'data', '--dialect', 'postgres', '--table', 'a"; DROP TABLE b; --']
-    const { stdout } = await run([...args, '--column', 'c'])
-    expect(stdout).toContain('"a""; DROP TABLE b; --"')
   })
 })

@@ -103,7 +103,7 @@ describe('settings', () => {
 
   test('keys of other commands are no error', async () => {
     const cwd = folder()
-    const file = { dir: 'x', dialect: 'sqlite', limit: 9 }
+    const file = { dir: 'x', days: 3, limit: 9 }
     writeFileSync(join(cwd, 'idv-webhooks.config.json'), JSON.stringify(file))
     const args = ['send', 'client.created', '--to', await apps.sound()]
     expect(await run(args, { cwd, env })).toMatchObject({ code: 0 })
@@ -211,7 +211,7 @@ describe('a secret', () => {
     const missing = await run([...send, 'nowhere'], { cwd })
     expect(missing).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('pass its path, not the secret'),
+      stderr: expect.stringContaining('the file (not shown: it could be a secret) does not exist'),
     })
   })
 
@@ -227,11 +227,13 @@ describe('a secret', () => {
     expect(await run(send, { cwd, env })).toMatchObject({ code: 0 })
     expect(await run(send, { cwd, env: { IDV_SECRET_FILE: 'right' } })).toMatchObject({ code: 0 })
     const unset = await run(send, { cwd, env: { IDV_SECRET_FILE: 'nowhere' } })
-    expect(unset.stderr).toContain('error: the secret file cannot be read (ENOENT)')
+    expect(unset.stderr).toContain(
+      'error: --secret-file: the file (not shown: it could be a secret)',
+    )
     expect(unset.stderr).not.toContain('nowhere')
     inFile({ secretFile: 'nowhere' })
     const named = await run(send, { cwd })
-    expect(named.stderr).toContain('`secretFile` of the config file')
+    expect(named.stderr).toContain('--secret-file: the file')
     expect(named.stderr).not.toContain('nowhere')
     inFile({ secretFile: 'right' })
     expect(await run(send, { cwd })).toMatchObject({ code: 0 })

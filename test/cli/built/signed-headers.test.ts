@@ -43,7 +43,7 @@ test('send and doctor sign the header that is given, and name it before anything
   }
 })
 
-test('a capture is signed again with its own header, and its migrated copy too', async () => {
+test('a capture is signed again with its own header', async () => {
   const { cwd, to } = await setUp()
   const event = { ...fixture('verification.approved'), event: 'request.approved' }
   const headers = { 'x-request': 'r-7' }
@@ -57,11 +57,6 @@ test('a capture is signed again with its own header, and its migrated copy too',
     env,
   })
   expect(replayed.records.at(-1)).toMatchObject({ taken: 2 })
-  expect((await run(['migrate', 'captures', 'false.json'], { cwd, env })).stderr).toContain(
-    '1 file written',
-  )
-  const copy = ['verify', 'false.migrated.json']
-  expect(await run(copy, { cwd, env })).toMatchObject({ code: 0 })
 })
 
 test('a capture without the header is named, and nothing is sent', async () => {

@@ -14,7 +14,7 @@ import { hintFor } from '../hints.ts'
 import { addressFrom, timeoutOption, wholeFrom } from '../option-values.ts'
 import { count, printable } from '../output.ts'
 import { type RecordedRequest, startRecorder } from '../recorder.ts'
-import { chosenScheme, type SchemeChoice, schemeOption } from '../schemes.ts'
+import { chosenSender, type SchemeChoice, schemeOption } from '../schemes.ts'
 import {
   findSecrets,
   type NamedSecret,
@@ -62,7 +62,7 @@ export const capture = (session: Session) =>
     .addOption(timeoutOption('how long to wait for the app', 30))
     .addOption(secretFileOption())
     .addOption(schemeOption())
-    .action(act<CaptureCommandOptions>(session, (options) => run(session, options)))
+    .action(act(session, run))
 
 async function run(session: Session, options: CaptureCommandOptions) {
   const { out, signal } = session
@@ -145,19 +145,15 @@ async function keep(
   const receivedAt = session.now()
   const delivery = { ...request, receivedAt }
   const { method, body } = request
-  const scheme = chosenScheme(session, options) ?? schemes.service()
+  const { scheme = schemes.service() } = chosenSender(session, options)
   const checked = { secret: secretsFor(scheme, secrets), scheme, now: () => receivedAt }
   const proof = secrets.length === 0 ? undefined : await verify(delivery, checked)
   const made = await toCapture(delivery, defined({ scheme, method, redact: !options.raw, proof }))
   const event = nameOf(body)
   const time = receivedAt.toISOString().replaceAll(/[-:]|\.\d+/g, '')
   const name = (at: number) => `${time}-${String(at).padStart(3, '0')}-${event ?? 'unknown'}.json`
-  const path = writeNew({
-    content: `${JSON.stringify(made, null, 2)}\n`,
-    pathOf: (at) => resolve(cwd, options.dir, name(at)),
-    number,
-    mode: 0o600,
-  })
+  const pathOf = (at: number) => resolve(cwd, options.dir, name(at))
+  const path = writeNew({ content: `${JSON.stringify(made, null, 2)}\n`, pathOf, number })
   const file = relative(cwd, path)
   const bytes = body.length
   const verified = proof && { verified: proof.ok, ...(!proof.ok && { code: proof.code }) }
@@ -168,7 +164,7 @@ async function keep(
   const status = answer && String(answer.status || (answer.error ?? '---'))
   const signature = proof && (proof.ok ? 'signed' : proof.code)
   const columns = [
-    printable(`${method} ${pathOf(request.url)}`),
+    printable(`${method} ${pathnameOf(request.url)}`),
     event ?? 'unknown',
     `${bytes} bytes`,
     ...(signature ? [out.paint(proof.ok ? 'green' : 'red', signature)] : []),
@@ -181,7 +177,7 @@ async function keep(
 }
 
 /** The path of an address; senders may send an invalid Host header. */
-function pathOf(url: string): string {
+function pathnameOf(url: string): string {
   if (URL.canParse(url)) return new URL(url).pathname
   return url.replace(/^[^/]*\/\/[^/]*/, '').split(/[?#]/, 1)[0] || '/'
 }

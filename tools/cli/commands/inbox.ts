@@ -42,7 +42,7 @@ const inboxSchema = (session: Session) =>
     examples: ['idv-webhooks inbox schema | psql "$DATABASE_URL"'],
   })
     .option('--schema <name>', 'the schema that holds the inbox', 'idv_inbox')
-    .action(act<SchemaOptions>(session, (options) => print(session, options)))
+    .action(act(session, print))
 
 async function print({ out }: Session, { schema }: SchemaOptions) {
   const { postgresSchema } = await import('../../../src/inbox/stores/postgres/postgres.ts')

@@ -23,7 +23,7 @@ export const mcp = (session: Session) =>
     .option('--to <url>', 'address of the receiver that doctor tests', addressFrom)
     .addOption(secretFileOption())
     .addOption(schemeOption())
-    .action(act<McpOptions>(session, (options) => run(session, options)))
+    .action(act(session, run))
 
 async function run(session: Session, options: McpOptions) {
   if (options.secretFile === '-') {

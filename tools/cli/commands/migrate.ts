@@ -1,8 +1,6 @@
 // migrate: from the legacy event names to the current ones, in a safe order.
 import { declare, type Session } from '../session.ts'
-import { migrateCaptures } from './migrate/captures.ts'
 import { migrateCode } from './migrate/code.ts'
-import { migrateData } from './migrate/data.ts'
 import { migrateStatus } from './migrate/status.ts'
 import { subscriptionsCommand } from './migrate/subscriptions.ts'
 
@@ -15,20 +13,17 @@ export const migrate = (session: Session) =>
         '1. the receiver           deploy createReceiver(): it accepts both names',
         '2. migrate code           rename the events in your handlers',
         '3. migrate subscriptions  replace subscriptions one by one',
-        '4. migrate captures       convert recorded deliveries',
-        '5. migrate data           rename stored events',
-        '6. migrate status         see which legacy names still arrive',
-        "7. legacy: 'reject'       set it in the receiver when status says so",
+        '4. your own tables        rename stored events: the SQL is in docs/migrate.md',
+        '5. migrate status         see which legacy names still arrive',
+        "6. legacy: 'reject'       set it in the receiver when status says so",
       ].join('\n'),
     ],
     examples: [
       'idv-webhooks migrate code src',
       'idv-webhooks migrate subscriptions http://localhost:4747',
-      'idv-webhooks migrate data --dialect postgres --table webhook_events --column name',
+      'idv-webhooks migrate status --inbox inbox.db',
     ],
   })
     .addCommand(migrateCode(session))
     .addCommand(subscriptionsCommand(session))
-    .addCommand(migrateCaptures(session))
-    .addCommand(migrateData(session))
     .addCommand(migrateStatus(session))

@@ -59,7 +59,7 @@ export const reconcile = (session: Session) =>
     .option('--no-tenant', 'records of no tenant, in an inbox that has tenants')
     .option('--new-tenant', 'the inbox has no entry of the tenant yet')
     .option('--dry-run', 'count what is missing without changing anything')
-    .action(act<ReconcileCommandOptions>(session, (options) => run(session, options)))
+    .action(act(session, run))
 
 async function run(session: Session, options: ReconcileCommandOptions) {
   const client = clientOf(session, options)

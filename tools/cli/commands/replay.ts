@@ -1,82 +1,55 @@
 // replay: sends captures to an address again, unchanged or with a new signature.
+import { defined } from '../../../src/foundation/defined.ts'
 import { type Scheme, sign } from '../../../src/index.ts'
 import { type NamedCapture, readCaptures } from '../capture-files.ts'
 import { CliError, exitCodes } from '../exit-code.ts'
-import { addressFrom, numberFrom, timeoutOption, wholeFrom } from '../option-values.ts'
 import { printable } from '../output.ts'
-import {
-  chosenScheme,
-  missingOf,
-  needSignature,
-  type SchemeChoice,
-  schemeOf,
-  schemeOption,
-} from '../schemes.ts'
-import {
-  type NamedSecret,
-  needSecrets,
-  type SecretOptions,
-  secretFileOption,
-  secretsFor,
-} from '../secrets.ts'
-import { type Sending, sendEach } from '../send-each.ts'
+import { chosenSender, missingOf, needSignature, schemeOf } from '../schemes.ts'
+import { type NamedSecret, needSecrets, secretsFor } from '../secrets.ts'
+import { needAddress, type SendingOptions, sendEach, withSending } from '../send-each.ts'
 import { act, declare, type Session } from '../session.ts'
 
-interface ReplayCommandOptions extends SecretOptions, SchemeChoice {
-  readonly to?: string
+interface ReplayCommandOptions extends SendingOptions {
   readonly resign?: boolean
   readonly unverified?: boolean
-  readonly concurrency: number
-  readonly rate?: number
-  readonly timeout: number
-  readonly showPayload?: boolean
 }
 
 export const replay = (session: Session) =>
-  declare('replay', {
-    details: [
-      'Sends captures to an address in the given order and prints each response. They are sent exactly as recorded. --resign signs the same bytes again with your secret, which is needed for redacted captures (signed with the test secret) and for schemes that sign the time. --resign skips captures that did not verify when they were recorded, because signing would make them genuine. Exits 0 if all were accepted.',
-    ],
-    examples: [
-      'idv-webhooks replay captures/approved.json --to http://localhost:3000/webhooks',
-      'idv-webhooks replay captures/ --to http://localhost:3000/webhooks --resign --concurrency 8',
-    ],
-  })
-    .argument('<captures...>', 'capture files, folders of them, or - for stdin')
-    .option('--to <url>', 'address to send to', addressFrom)
+  withSending(
+    declare('replay', {
+      details: [
+        'Sends captures to an address in the given order and prints each response. They are sent exactly as recorded. --resign signs the same bytes again with your secret, which is needed for redacted captures (signed with the test secret) and for schemes that sign the time. --resign skips captures that did not verify when they were recorded, because signing would make them genuine. Exits 0 if all were accepted.',
+      ],
+      examples: [
+        'idv-webhooks replay captures/approved.json --to http://localhost:3000/webhooks',
+        'idv-webhooks replay captures/ --to http://localhost:3000/webhooks --resign --concurrency 8',
+      ],
+    }).argument('<captures...>', 'capture files, folders of them, or - for stdin'),
+  )
     .option('--resign', 'sign again with the configured secret')
     .option('--unverified', 'with --resign: also sign captures that did not verify when recorded')
-    .option('--concurrency <n>', 'deliveries at a time; 1 keeps their order', wholeFrom(1, 1000), 1)
-    .option('--rate <n>', 'maximum deliveries per second', numberFrom(0.01))
-    .addOption(timeoutOption('how long to wait for a response', 30))
-    .option('--show-payload', 'print what is sent')
-    .addOption(secretFileOption())
-    .addOption(schemeOption())
-    .action(act<ReplayCommandOptions>(session, (options, paths) => run(session, options, paths)))
+    .action(act(session, run))
 
 async function run(session: Session, options: ReplayCommandOptions, paths: readonly string[]) {
-  const { to } = options
-  if (to === undefined) throw new CliError('USAGE', 'no address given: pass --to <url>')
+  const to = needAddress(options)
   const captures = withoutRefused(session, options, await readCaptures(session, paths))
   const secrets = options.resign ? await needSecrets(session, options) : undefined
-  const scheme = chosenScheme(session, options)
-  const redacted = captures.some((capture) => capture.redacted)
-  if (redacted && !secrets) {
-    session.out.say(
-      'redacted captures are signed with the test secret: use --resign to sign with yours',
-    )
-  }
-  const sendings = captures.map((capture): Sending => {
-    const own = schemeOf(capture, scheme)
-    if (secrets) needSigned(capture, own)
-    if (secrets) needSignature(capture, scheme)
-    return {
-      name: capture.file,
-      prepare: async () =>
-        secrets ? resigned(session, capture, { to, secrets, scheme: own }) : exact(capture),
+  const { scheme: chosen } = chosenSender(session, options)
+  const sendings = captures.map((capture) => {
+    const { file: name, delivery, method, redacted } = capture
+    if (!secrets) {
+      const hint = redacted
+        ? 'it is masked, and signed with the test secret: use --resign'
+        : undefined
+      const { headers, body } = delivery
+      return { name, hint, prepare: async () => ({ method, headers, body }) }
     }
+    const scheme = schemeOf(capture, chosen)
+    needSigned(capture, scheme)
+    needSignature(capture, chosen)
+    return { name, prepare: () => resigned(session, capture, { to, secrets, scheme }) }
   })
-  return sendEach(session, { ...options, url: to, expect: 'taken' }, sendings)
+  return sendEach(session, { ...options, expect: 'taken' }, sendings)
 }
 
 /** Leaves out captures that signing would make genuine. */
@@ -86,18 +59,15 @@ function withoutRefused(
   captures: readonly NamedCapture[],
 ): readonly NamedCapture[] {
   if (!resign || unverified) return captures
-  const [refused, others] = [true, false].map((is) =>
-    captures.filter(({ verified }) => (verified === false) === is),
-  )
-  for (const { file, code } of refused ?? []) {
+  const others = captures.filter(({ file, verified, code }) => {
+    if (verified !== false) return true
     out.record({ type: 'left-out', file, code })
-    out.say(
-      `${printable(file)} skipped: it did not verify when it was recorded (${printable(code ?? 'no code')}); --unverified signs it anyway`,
-    )
-  }
-  if (others?.length === 0)
-    throw new CliError('NOTHING_SENT', 'all captures were skipped', exitCodes.failed)
-  return others ?? []
+    const why = `it did not verify when it was recorded (${printable(code ?? 'no code')})`
+    out.say(`${printable(file)} skipped: ${why}; --unverified signs it anyway`)
+    return false
+  })
+  if (others.length > 0) return others
+  throw new CliError('NOTHING_SENT', 'all captures were skipped', exitCodes.failed)
 }
 
 /** Requires every signed header: no sender signs an empty value. */
@@ -108,30 +78,24 @@ function needSigned({ file, delivery }: NamedCapture, scheme: Scheme): void {
   throw new CliError('USAGE', `${why}: record the delivery again, or choose its --scheme`)
 }
 
-function exact({ delivery, method }: NamedCapture) {
-  return { method, headers: delivery.headers, body: delivery.body }
+interface Resigning {
+  readonly to: string
+  readonly secrets: readonly NamedSecret[]
+  readonly scheme: Scheme
 }
 
 async function resigned(
   { now }: Session,
   { delivery, method }: NamedCapture,
-  means: { readonly to: string; readonly secrets: readonly NamedSecret[]; readonly scheme: Scheme },
+  { to, secrets, scheme }: Resigning,
 ) {
-  const { to, secrets, scheme } = means
-  const id = scheme.id && headerOf(delivery.headers, scheme.id.header)
-  const signed = await sign(delivery.body, {
+  const { headers, body } = delivery
+  const id = headers.find(([name]) => name === scheme.id?.header.toLowerCase())?.[1]
+  const signed = await sign(body, {
     secret: secretsFor(scheme, secrets),
-    scheme,
-    now,
-    url: to,
-    method,
-    headers: Object.fromEntries(delivery.headers),
-    ...(id && { id }),
+    ...defined({ scheme, now, url: to, method, id }),
+    headers: Object.fromEntries(headers),
   })
-  const others = delivery.headers.filter(([name]) => !Object.hasOwn(signed, name))
-  return { method, headers: [...others, ...Object.entries(signed)], body: delivery.body }
-}
-
-function headerOf(headers: NamedCapture['delivery']['headers'], wanted: string) {
-  return headers.find(([name]) => name === wanted.toLowerCase())?.[1]
+  const others = headers.filter(([name]) => !Object.hasOwn(signed, name))
+  return { method, headers: [...others, ...Object.entries(signed)], body }
 }

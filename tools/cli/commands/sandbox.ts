@@ -9,6 +9,7 @@ import { outcomeOf } from '../deliver.ts'
 import { CliError, exitCodes } from '../exit-code.ts'
 import { addressFrom, repeated, repeating, wholeFrom } from '../option-values.ts'
 import { type Output, printable, withoutUser } from '../output.ts'
+import { listenError } from '../recorder.ts'
 import { findSecrets, type SecretOptions, secretFileOption, secretOrigin } from '../secrets.ts'
 import { act, declare, type Session } from '../session.ts'
 
@@ -49,7 +50,7 @@ export const sandbox = (session: Session) =>
     .option('--unlimited', 'without a rate limit')
     .option('--quiet', 'do not print what happens')
     .addOption(secretFileOption())
-    .action(act<SandboxCommandOptions>(session, (options) => run(session, options)))
+    .action(act(session, run))
 
 async function run(session: Session, options: SandboxCommandOptions) {
   const { out, signal } = session
@@ -60,11 +61,14 @@ async function run(session: Session, options: SandboxCommandOptions) {
     throw new CliError('USAGE', 'use --unlimited or --rate-limit, not both')
   }
   const [given] = await findSecrets(session, options)
-  const secret = given && asText(given.value)
+  const secret = given && Buffer.from(given.value).toString()
   const made = await createSandbox(toSandboxOptions(session, options, secret))
   let watching: Promise<void> | undefined
   try {
-    await listen(made, options)
+    const { host, port } = options
+    await made.listen({ port, host }).catch((error: unknown) => {
+      throw listenError(error, port)
+    })
     announce(session, made, made.secret === secret ? secretOrigin(session, options) : undefined)
     // A failure to watch must not stop the sandbox.
     if (!options.quiet) watching = watch(session, made).catch(() => {})
@@ -93,20 +97,6 @@ function toSandboxOptions(
     smtpUrl: session.env.IDV_SMTP_URL,
     subscriptions: to?.map((url) => defined({ url, events })),
   })
-}
-
-const asText = (value: string | Uint8Array) =>
-  typeof value === 'string' ? value : new TextDecoder().decode(value)
-
-async function listen(made: Sandbox, { port, host }: SandboxCommandOptions): Promise<void> {
-  try {
-    await made.listen({ port, host })
-  } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'LISTEN_FAILED'
-    if (code !== 'EADDRINUSE') throw error
-    const message = `port ${port} is in use: stop what listens there, or pass --port 0 for a free one`
-    throw new CliError(code, message, exitCodes.failed)
-  }
 }
 
 /** Prints the API key, and the secret if the caller did not provide it. */
@@ -157,11 +147,11 @@ async function watch({ out }: Session, { fetch, url }: Sandbox): Promise<void> {
   for await (const { event, data: text } of messages ?? []) {
     const data = JSON.parse(text)
     if (event === 'verification') {
-      const { id, status } = data as { readonly id: string; readonly status: string }
+      const { id, status } = data as Readonly<Record<'id' | 'status', string>>
       out.record({ type: 'verification', id, status })
       out.data(`verification ${id}  ${status}`)
     } else if (event === 'mail') {
-      const { kind, transport } = data as { readonly kind: string; readonly transport: string }
+      const { kind, transport } = data as Readonly<Record<'kind' | 'transport', string>>
       out.record({ type: 'mail', kind, transport })
       out.data(`mail  ${kind}  ${transport === 'none' ? 'in the outbox' : transport}`)
     } else if (event === 'delivery') printDelivery(out, printed, data as WatchedDelivery)

@@ -1,9 +1,8 @@
 // send: signed deliveries of any event to an address, as the service sends them, or tampered with.
-import { readFileSync } from 'node:fs'
-import { resolve } from 'node:path'
-import { buffer } from 'node:stream/consumers'
 import { Option } from 'commander'
 import { suggestion } from '../../../src/foundation/check.ts'
+import { defined } from '../../../src/foundation/defined.ts'
+import { schemes } from '../../../src/index.ts'
 import { canonicalName, eventNames, legacyNames } from '../../../src/protocol/index.ts'
 import {
   type FixtureName,
@@ -15,130 +14,94 @@ import {
 import { inDialect, namesInDialect } from '../../../src/vendors/dialect.ts'
 import type { Vendor } from '../../../src/vendors/index.ts'
 import { CliError } from '../exit-code.ts'
-import { readFailure } from '../files.ts'
-import { addressFrom, numberFrom, repeated, timeoutOption, wholeFrom } from '../option-values.ts'
+import { readInput } from '../files.ts'
+import { repeated, wholeFrom } from '../option-values.ts'
 import { printable } from '../output.ts'
 import { override } from '../override.ts'
-import { chosenSender, extraHeaders, type SchemeChoice, schemeOption } from '../schemes.ts'
-import { needSecrets, type SecretOptions, secretFileOption, secretsFor } from '../secrets.ts'
-import { type Sending, sendEach } from '../send-each.ts'
+import { chosenSender, extraHeaders, headerOption } from '../schemes.ts'
+import { needSecrets, secretsFor } from '../secrets.ts'
+import { needAddress, type SendingOptions, sendEach, withSending } from '../send-each.ts'
 import { act, declare, type Session } from '../session.ts'
 
-interface SendOptions extends SecretOptions, SchemeChoice {
-  readonly to?: string
+interface SendOptions extends SendingOptions {
   readonly file?: string
   readonly override?: readonly string[]
   readonly remove?: readonly string[]
   readonly header?: readonly string[]
   readonly fault?: Tampering
   readonly times: number
-  readonly rate?: number
-  readonly concurrency: number
-  readonly timeout: number
-  readonly showPayload?: boolean
 }
 
 export const send = (session: Session) =>
-  declare('send', {
-    details: [
-      'Sends a signed event to an address and prints the status and time of each response. Each delivery is a new event about a new verification or client; --override data.id=ver_1 sends several about one, and with --override id=evt_1 and --override createdAt=<time> they are duplicates. Exits 0 if all were accepted, or with --fault if all were refused.',
-      `Events: ${eventNames.join(' ')}`,
-      `Legacy: ${legacyNames.join(' ')}`,
-    ],
-    examples: [
-      'idv-webhooks send verification.approved --to http://localhost:3000/webhooks',
-      'idv-webhooks send client.updated --to http://localhost:3000/webhooks --override data.city=Ottawa',
-      'idv-webhooks send client.updated --to http://localhost:3000/webhooks --fault tampered',
-      'idv-webhooks send --file event.json --to http://localhost:3000/webhooks --times 100 --rate 20',
-    ],
-  })
-    .argument('[event]', 'event name, current or legacy')
-    .option('--to <url>', 'address to send to', addressFrom)
-    .option(
-      '--file <file>',
-      'send the bytes of this file, or - for stdin, instead of an example event',
-    )
+  withSending(
+    declare('send', {
+      details: [
+        'Sends a signed event to an address and prints the status and time of each response. Each delivery is a new event about a new verification or client; --override data.id=ver_1 sends several about one, and with --override id=evt_1 and --override createdAt=<time> they are duplicates. Exits 0 if all were accepted, or with --fault if all were refused.',
+        `Events: ${eventNames.join(' ')}`,
+        `Legacy: ${legacyNames.join(' ')}`,
+      ],
+      examples: [
+        'idv-webhooks send verification.approved --to http://localhost:3000/webhooks',
+        'idv-webhooks send client.updated --to http://localhost:3000/webhooks --override data.city=Ottawa',
+        'idv-webhooks send client.updated --to http://localhost:3000/webhooks --fault tampered',
+        'idv-webhooks send --file event.json --to http://localhost:3000/webhooks --times 100 --rate 20',
+      ],
+    }).argument('[event]', 'event name, current or legacy'),
+  )
+    .option('--times <n>', 'number of deliveries', wholeFrom(1), 1)
+    .option('--file <file>', 'send the bytes of this file, or - for stdin, instead of an example')
     .option('--override <path=value>', 'set a field, as JSON or else text; repeatable', repeated)
     .option('--remove <path>', 'remove a field; repeatable', repeated)
-    .option(
-      '--header <name: value>',
-      'add a header, signed if the scheme signs it; repeatable',
-      repeated,
-    )
+    .addOption(headerOption())
     .addOption(
       new Option('--fault <fault>', 'send a delivery that must be refused').choices([
         ...tamperings,
       ]),
     )
-    .option('--times <n>', 'number of deliveries', wholeFrom(1), 1)
-    .option('--rate <n>', 'maximum deliveries per second', numberFrom(0.01))
-    .option('--concurrency <n>', 'deliveries at a time', wholeFrom(1, 1000), 1)
-    .addOption(timeoutOption('how long to wait for a response', 30))
-    .option('--show-payload', 'print what is sent')
-    .addOption(secretFileOption())
-    .addOption(schemeOption())
-    .action(act<SendOptions>(session, (options, [event]) => run(session, options, event)))
+    .action(act(session, run))
 
-async function run(session: Session, options: SendOptions, event: string | undefined) {
-  const { to, file } = options
-  if (to === undefined) throw new CliError('USAGE', 'no address given: pass --to <url>')
+async function run(session: Session, options: SendOptions, [event]: readonly string[]) {
+  const url = needAddress(options)
+  const { file, fault: tamper, times } = options
   if (event === undefined && file === undefined) {
     throw new CliError('USAGE', 'nothing to send: pass an event name, or --file <file>')
   }
   // Before the secret is required: a misspelt name is the first thing to correct.
-  const { scheme, vendor } = chosenSender(session, options)
+  const { scheme = schemes.service(), vendor } = chosenSender(session, options)
   const extra = extraHeaders(options.header, scheme)
-  const make = await bodyMaker(session, options, { event, vendor })
-  const secret = await needSecrets(session, options)
-  const sending: Sending = {
-    name: [event ?? file, options.fault].filter(Boolean).join(' '),
+  const make = await bodyMaker(
+    session,
+    options,
+    file === undefined ? exampleMaker(event ?? '', vendor) : undefined,
+  )
+  const secret = secretsFor(scheme, await needSecrets(session, options))
+  const sending = {
+    name: [event ?? file, tamper].filter(Boolean).join(' '),
     async prepare() {
-      const { body, headers } = await signedDelivery(make(), {
-        secret: secretsFor(scheme, secret),
-        scheme,
-        now: session.now,
-        url: to,
-        headers: extra.signed,
-        ...(options.fault && { tamper: options.fault }),
-      })
+      const signing = { secret, scheme, now: session.now, url, headers: extra.signed }
+      const { body, headers } = await signedDelivery(make(), { ...signing, ...defined({ tamper }) })
       const own = Object.entries(headers).filter(([name]) => !Object.hasOwn(extra.signed, name))
-      return { body, headers: [['user-agent', 'idv-webhooks'], ...own, ...extra.all] }
+      return { body, headers: [['user-agent', 'idv-webhooks'] as const, ...own, ...extra.all] }
     },
   }
-  const plan = { ...options, url: to, expect: options.fault ? 'refused' : 'taken' } as const
-  return sendEach(session, plan, { length: options.times, at: () => sending })
+  const plan = { ...options, expect: tamper ? 'refused' : 'taken' } as const
+  return sendEach(session, plan, { length: times, at: () => sending })
 }
 
-/** Creates each body: the exact bytes of the file, or a new event of that name. */
+/** Creates each body: the exact bytes of the file, or an example, with fields changed. */
 async function bodyMaker(
   session: Session,
-  options: SendOptions,
-  {
-    event = '',
-    vendor,
-  }: { readonly event: string | undefined; readonly vendor: Vendor | undefined },
+  { file, override: sets = [], remove = [] }: SendOptions,
+  example: ReturnType<typeof exampleMaker> | undefined,
 ): Promise<() => unknown> {
-  const { file, override: sets = [], remove = [] } = options
-  if (file !== undefined) {
-    const bytes = await bytesOf(session, file)
-    if (sets.length + remove.length === 0) return () => bytes
-    try {
-      const json: unknown = JSON.parse(new TextDecoder().decode(bytes))
-      return () => override(json, { sets, remove })
-    } catch {
-      throw new CliError('USAGE', `${file} is not JSON, so its fields cannot be changed`)
-    }
-  }
-  const example = exampleMaker(event, vendor)
-  return () => override(example(session.now()), { sets, remove })
-}
-
-async function bytesOf({ cwd, stdin }: Session, name: string): Promise<Uint8Array> {
-  if (name === '-') return buffer(stdin)
+  if (file === undefined) return () => override(example?.(session.now()), { sets, remove })
+  const bytes = await readInput(session, file)
+  if (sets.length + remove.length === 0) return () => bytes
   try {
-    return readFileSync(resolve(cwd, name))
-  } catch (error) {
-    throw new CliError('FILE_MISSING', `${name} ${readFailure(error)}`)
+    const json: unknown = JSON.parse(new TextDecoder().decode(bytes))
+    return () => override(json, { sets, remove })
+  } catch {
+    throw new CliError('USAGE', `${file} is not JSON, so its fields cannot be changed`)
   }
 }
 

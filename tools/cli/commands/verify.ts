@@ -2,16 +2,10 @@
 import { type VerifyResult, verify as verifyDelivery } from '../../../src/index.ts'
 import { testSecret } from '../../../src/testing/index.ts'
 import { type NamedCapture, readCaptures } from '../capture-files.ts'
-import { CliError, type ExitCode, exitCodes } from '../exit-code.ts'
+import { CliError, exitCodes } from '../exit-code.ts'
 import { type Output, printable } from '../output.ts'
-import { chosenScheme, type SchemeChoice, schemeOf, schemeOption } from '../schemes.ts'
-import {
-  findSecrets,
-  type NamedSecret,
-  needSecrets,
-  type SecretOptions,
-  secretFileOption,
-} from '../secrets.ts'
+import { chosenSender, type SchemeChoice, schemeOf, schemeOption } from '../schemes.ts'
+import { findSecrets, needSecrets, type SecretOptions, secretFileOption } from '../secrets.ts'
 import { act, declare, type Session } from '../session.ts'
 
 interface VerifyCommandOptions extends SecretOptions, SchemeChoice {
@@ -36,28 +30,24 @@ export const verify = (session: Session) =>
       '--at <time>',
       'the time to compare a signed time with: now, or ISO 8601 (default: when it was received)',
     )
-    .action(
-      act<VerifyCommandOptions>(session, (options, paths) =>
-        verifyCaptures(session, options, paths),
-      ),
-    )
+    .action(act(session, verifyCaptures))
 
 /** Verifies captures and reports each. */
 export async function verifyCaptures(
   session: Session,
   options: VerifyCommandOptions,
   paths: readonly string[],
-): Promise<ExitCode> {
+) {
   const captures = await readCaptures(session, paths)
   const redactedOnly = captures.every(({ redacted }) => redacted)
   const secrets = await (redactedOnly ? findSecrets : needSecrets)(session, options)
-  const chosen = chosenScheme(session, options)
+  const { scheme: chosen } = chosenSender(session, options)
   const at = timeOf(session, options.at)
   let failed = false
   for (const capture of captures) {
     const scheme = schemeOf(capture, chosen)
     const result = await verifyDelivery(capture.delivery, {
-      secret: [...secrets, ...(capture.redacted ? [forTests] : [])],
+      secret: capture.redacted ? [...secrets, { id: 'test-secret', value: testSecret }] : secrets,
       scheme,
       now: () => at ?? capture.delivery.receivedAt ?? session.now(),
     })
@@ -66,8 +56,6 @@ export async function verifyCaptures(
   }
   return failed ? exitCodes.failed : exitCodes.ok
 }
-
-const forTests: NamedSecret = { id: 'test-secret', value: testSecret }
 
 function timeOf(session: Session, at: string | undefined): Date | undefined {
   if (at === undefined) return undefined

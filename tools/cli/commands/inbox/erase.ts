@@ -32,7 +32,7 @@ export const inboxForget = (session: Session) =>
     .option('--tenant <name>', 'only of this tenant', someText)
     .option('--no-tenant', 'only of no tenant')
     .option('--yes', 'skip the confirmation prompt')
-    .action(act<ForgetCommandOptions>(session, (options, args) => forget(session, options, args)))
+    .action(act(session, forget))
 
 async function forget(
   session: Session,
@@ -96,7 +96,7 @@ export const inboxPurge = (session: Session) =>
     .option('--dead <days>', 'erase payloads of entries dead or skipped for this long', days)
     .option('--keys <days>', 'detect duplicates for this long', days)
     .option('--yes', 'skip the confirmation prompt')
-    .action(act<PurgeOptions>(session, (options) => purge(session, options)))
+    .action(act(session, purge))
 
 async function purge(session: Session, options: PurgeOptions) {
   const { done, dead, keys } = options

@@ -50,7 +50,7 @@ export const inboxMove = (session: Session) =>
     .addArgument(new Argument('<to>', place))
     .option('--dry-run', 'count what would be moved without moving it')
     .option('--yes', 'skip the confirmation prompt')
-    .action(act<CommandOptions>(session, (options, args) => run(session, options, args)))
+    .action(act(session, run))
 
 async function run(session: Session, options: CommandOptions, args: readonly string[]) {
   const { out, signal } = session

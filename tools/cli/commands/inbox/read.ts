@@ -36,7 +36,7 @@ export const inboxList = (session: Session) => {
   return withFilter(command, session, entryStates)
     .option('--limit <n>', 'maximum number of entries', wholeFrom(1), 50)
     .option('--cursor <cursor>', 'continue where the previous list ended')
-    .action(act<ListOptions>(session, (options) => list(session, options)))
+    .action(act(session, list))
 }
 
 async function list(session: Session, options: ListOptions) {
@@ -142,7 +142,7 @@ export const inboxShow = (session: Session) =>
     .argument('<ids...>', 'ids of entries')
     .addOption(inboxOption())
     .option('--show-payload', 'print the payload, headers and address unmasked')
-    .action(act<ShowOptions>(session, (options, ids) => show(session, options, ids)))
+    .action(act(session, show))
 
 async function show(session: Session, options: ShowOptions, ids: readonly string[]) {
   const { out } = session
@@ -253,7 +253,7 @@ export const inboxStats = (session: Session) =>
       'only done since: ISO 8601, or an age such as 7d (default: 24h)',
       momentFrom(session.now),
     )
-    .action(act<StatsCommandOptions>(session, (options) => stats(session, options)))
+    .action(act(session, stats))
 
 async function stats(session: Session, options: StatsCommandOptions) {
   const { out } = session

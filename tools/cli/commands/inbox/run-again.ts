@@ -103,7 +103,7 @@ function actionCommand(session: Session, action: BulkAction, declaration: Declar
   return withFilter(command, session, action.states)
     .option('--yes', 'skip the confirmation prompt')
     .action(
-      act<BulkActionOptions>(session, (options, ids) =>
+      act(session, (_, options: BulkActionOptions, ids) =>
         runOverEntries(session, action, { options, ids }),
       ),
     )

@@ -1,8 +1,7 @@
 // migrate code: renames exact legacy names in sources, and lists every other place that has one.
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { relative } from 'node:path'
 import { CliError, exitCodes } from '../../exit-code.ts'
-import { writeWhole } from '../../files.ts'
 import {
   type Finding,
   isCode,
@@ -42,7 +41,7 @@ export const migrateCode = (session: Session) =>
     .option('--check', 'change nothing; set the exit code')
     .option('--force', 'with --write: allow uncommitted changes')
     .option('--exclude <path>', 'leave out a path or glob; repeatable', repeated)
-    .action(act<CodeOptions>(session, (options, paths) => run(session, options, paths)))
+    .action(act(session, run))
 
 async function run(session: Session, options: CodeOptions, given: readonly string[]) {
   if (options.write && options.check) {
@@ -129,7 +128,8 @@ function change(
     out.say(`${printable(file)}: ${out.tint('red', 'not changed')}: it ${message}`)
     return false
   }
-  if (write) writeWhole(path, output)
+  // In place: the file keeps its owner and mode, and git has the old content.
+  if (write) writeFileSync(path, output)
   out.record({ type: 'file', file, edits, written: write })
   if (write) out.data(`${printable(file)}: ${count(edits.length, 'name')} renamed`)
   else {

@@ -32,7 +32,7 @@ export const migrateStatus = (session: Session) =>
     .addOption(inboxOption())
     .option('--log <file>', 'log of logOutcomes(), or - for stdin; repeatable', repeated)
     .option('--days <n>', 'required number of days without legacy names', wholeFrom(1), 30)
-    .action(act<StatusOptions>(session, (options) => run(session, options)))
+    .action(act(session, run))
 
 async function run(session: Session, options: StatusOptions) {
   const { log = [], days } = options

@@ -1,7 +1,6 @@
 // migrate subscriptions: the plan for an export, and the migration of a sandbox's subscriptions.
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { text } from 'node:stream/consumers'
 import {
   type EventSubscription,
   type MigrationJournal,
@@ -11,7 +10,7 @@ import {
   type SubscriptionStep,
 } from '../../../../src/client/index.ts'
 import { CliError, exitCodes } from '../../exit-code.ts'
-import { readFailure, writeWhole } from '../../files.ts'
+import { readText, writeWhole } from '../../files.ts'
 import { count, printable, withoutUser } from '../../output.ts'
 import { act, declare, type Session } from '../../session.ts'
 
@@ -38,11 +37,13 @@ export const subscriptionsCommand = (session: Session) =>
     .option('--apply', 'take the next safe step')
     .option('--rollback', 'restore the old subscriptions')
     .option('--journal <file>', 'records what was done', 'idv-webhooks.subscriptions.json')
-    .action(
-      act<SubscriptionsOptions>(session, (options, [source = '']) => run(session, options, source)),
-    )
+    .action(act(session, run))
 
-async function run(session: Session, options: SubscriptionsOptions, source: string) {
+async function run(
+  session: Session,
+  options: SubscriptionsOptions,
+  [source = '']: readonly string[],
+) {
   const { apply, rollback } = options
   if (apply && rollback) throw new CliError('USAGE', 'use --apply or --rollback, not both')
   const isSandbox = /^https?:\/\//.test(source)
@@ -78,17 +79,12 @@ async function run(session: Session, options: SubscriptionsOptions, source: stri
 }
 
 /** A list that can only be planned. */
-async function exportApi({ cwd, stdin }: Session, source: string) {
+async function exportApi(session: Session, source: string) {
   const invalid = (why: string) => new CliError('EXPORT_INVALID', `${source} ${why}`)
-  let content: string
-  try {
-    content = source === '-' ? await text(stdin) : readFileSync(resolve(cwd, source), 'utf8')
-  } catch (error) {
-    throw new CliError('FILE_MISSING', `${source} ${readFailure(error)}`)
-  }
+  const content = await readText(session, source)
   let json: { readonly data?: unknown; readonly subscriptions?: unknown } | null
   try {
-    json = JSON.parse(content.replace(/^\uFEFF/, ''))
+    json = JSON.parse(content)
   } catch {
     throw invalid('is not JSON')
   }
@@ -141,21 +137,15 @@ function sandboxApi(address: string) {
 }
 
 async function request(method: string, url: string, body: unknown): Promise<unknown> {
-  const failed = (why: string) =>
-    new CliError('SANDBOX_FAILED', `${method} ${new URL(url).pathname}: ${why}`, exitCodes.failed)
-  const init = body !== undefined && {
-    body: JSON.stringify(body),
-    headers: { 'content-type': 'application/json' },
-  }
-  let response: Response
-  try {
-    response = await fetch(url, { method, ...init, signal: AbortSignal.timeout(30_000) })
-  } catch {
-    throw failed('no response: is a sandbox running at that address?')
-  }
-  const answer: unknown = await response.json().catch(() => undefined)
-  if (response.ok && typeof answer === 'object') return answer
-  throw failed(`the response is ${response.status}: is it a sandbox?`)
+  const headers = { 'content-type': 'application/json' }
+  const init = body !== undefined && { body: JSON.stringify(body), headers }
+  const signal = AbortSignal.timeout(30_000)
+  const response = await fetch(url, { method, ...init, signal }).catch(() => undefined)
+  const answer: unknown = await response?.json().catch(() => undefined)
+  if (response?.ok && typeof answer === 'object') return answer
+  const got = response ? `the response is ${response.status}` : 'no response'
+  const message = `${method} ${new URL(url).pathname}: ${got}: is a sandbox running at that address?`
+  throw new CliError('SANDBOX_FAILED', message, exitCodes.failed)
 }
 
 /** The file has addresses, which may hold a user and a password. */
@@ -174,7 +164,7 @@ function journalOf(file: string): MigrationJournal {
     write(pairs) {
       if (pairs.length === 0) return rmSync(file, { force: true })
       const content = `${JSON.stringify(pairs, null, 2)}\n`
-      writeWhole(file, content, { mode: 0o600, isPrivate: true })
+      writeWhole(file, content, 0o600)
     },
   }
 }
