@@ -16,7 +16,6 @@ import {
 import { dirname, resolve } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { CliError } from './exit-code.ts'
-import type { Session } from './session.ts'
 
 /** The file at a path; undefined if nothing can be reached, such as for a link to itself. */
 export function statOf(path: string): Stats | undefined {
@@ -27,13 +26,19 @@ export function statOf(path: string): Stats | undefined {
   }
 }
 
+/** The parts of a session that input comes from. */
+interface InputSource {
+  readonly cwd: string
+  readonly stdin: NodeJS.ReadStream
+}
+
 /**
  * Reads a file that the caller named, or stdin for `-`; messages call it `shown`.
  *
  * @throws CliError with the code, `FILE_MISSING` by default
  */
 export async function readInput(
-  { cwd, stdin }: Session,
+  { cwd, stdin }: InputSource,
   name: string,
   { shown = name, code = 'FILE_MISSING' } = {},
 ): Promise<Buffer> {
@@ -46,7 +51,7 @@ export async function readInput(
 }
 
 /** The text of a file or of stdin, without a byte order mark. */
-export async function readText(session: Session, name: string): Promise<string> {
+export async function readText(session: InputSource, name: string): Promise<string> {
   return new TextDecoder().decode(await readInput(session, name))
 }
 

@@ -9,7 +9,6 @@ import type {
 import type { CopyTally, Entry, InboxStats, MoveProgress } from '../../src/inbox/index.ts'
 import type { Diagnosis, SchemeDefinition } from '../../src/index.ts'
 import type { AnswerOutcome } from './deliver.ts'
-import type { FoundScheme, SearchResult } from './discover/search.ts'
 import type { Cause, Framework } from './doctor/advice.ts'
 import type { Edit, Finding } from './migrate/rewrite.ts'
 
@@ -166,14 +165,29 @@ type VerifiedLine = JsonLine<
   )
 >
 
+/** A scheme, and which spelling of the body it signs: `exact`, or how it differs from what arrived. */
+export interface DiscoveredFit {
+  readonly scheme: SchemeDefinition
+  readonly body: string
+}
+
+/** The result of a search that found not exactly one scheme. */
+export type SearchFailure =
+  | {
+      readonly result: 'ambiguous'
+      readonly fits: readonly DiscoveredFit[]
+      /** Each of these headers is signed separately, and either is enough. */
+      readonly headers?: readonly string[]
+    }
+  | { readonly result: 'no-match' }
+  /** These captures have no header that could be a signature. */
+  | { readonly result: 'no-signature'; readonly files: readonly string[] }
+
 /** `discover`: the result of the search, and how many captures it searched or skipped. */
 type DiscoveredLine = JsonLine<'discovered', Counts<'captures' | 'redacted'>> &
   (
-    | {
+    | (DiscoveredFit & {
         readonly result: 'found'
-        readonly scheme: SchemeDefinition
-        /** `exact`, or how the signed bytes differ from those that arrived. */
-        readonly body: string
         /** Code to paste. */
         readonly code: string
         /** The id was seen with one event only: capture another before you use it. */
@@ -181,8 +195,8 @@ type DiscoveredLine = JsonLine<'discovered', Counts<'captures' | 'redacted'>> &
         readonly next?: string
         /** Presets that verify the captures, as code: `vendors.onfido()`. */
         readonly presets?: readonly string[]
-      }
-    | Exclude<SearchResult, FoundScheme>
+      })
+    | SearchFailure
     | { readonly result: 'redacted' }
   )
 

@@ -1,9 +1,10 @@
 // discover: finds the signature scheme of captured deliveries, to be pinned in code. A receiver
 // never guesses a scheme.
+import type { SchemeDefinition } from '../../../src/index.ts'
 import { type NamedCapture, readCaptures } from '../capture-files.ts'
 import { inWords, presetToCode, toCode } from '../discover/paste.ts'
 import { eventOf, presetsFor, toDefinition } from '../discover/presets.ts'
-import { type Fit, type FoundScheme, type SearchResult, searchScheme } from '../discover/search.ts'
+import { type FoundScheme, type SearchResult, searchScheme } from '../discover/search.ts'
 import { exitCodes } from '../exit-code.ts'
 import { addressFrom, repeated } from '../option-values.ts'
 import { count, type Output, printable } from '../output.ts'
@@ -140,9 +141,9 @@ function reportFailure(out: Output, found: SearchResult | undefined): void {
   }
 }
 
-function describe(scheme: Fit['scheme']): string {
+function describe(scheme: SchemeDefinition): string {
   const { timestamp, id } = scheme
-  const time = timestamp && `{timestamp} from ${timestamp.header}`
+  const time = timestamp?.header && `{timestamp} from ${timestamp.header}`
   return [inWords(scheme), time, id && `{id} from ${id.header}`].filter(Boolean).join(', ')
 }
 

@@ -67,7 +67,7 @@ type Headerless = Omit<HeaderReading, 'header'>
 function asList(value: string): Headerless[] {
   return value.split(/ +/).flatMap((token) => {
     const [, prefix = '', text = ''] = /^([\w-]+,)([^,]+)$/.exec(token) ?? []
-    // Two digests with a comma between them are none with a prefix.
+    // Two digests with a comma between them have no prefix.
     if (digestsOf(prefix.slice(0, -1)).length > 0) return []
     return readAs(text, { list: { prefix } })
   })

@@ -3,6 +3,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { isWebhookError, type Scheme, type SchemeDefinition, schemes } from '../../../src/index.ts'
 import type { NamedCapture } from '../capture-files.ts'
+import type { SearchFailure } from '../records.ts'
 import type { NamedSecret } from '../secrets.ts'
 import { candidatesOf } from './candidates.ts'
 import { type CaptureTrial, provesBy } from './presets.ts'
@@ -30,17 +31,7 @@ export interface FoundScheme extends Fit {
 }
 
 /** The result of a search. */
-export type SearchResult =
-  | FoundScheme
-  | {
-      readonly result: 'ambiguous'
-      readonly fits: readonly Fit[]
-      /** Each of these headers is signed separately, and either is enough. */
-      readonly headers?: readonly string[]
-    }
-  | { readonly result: 'no-match' }
-  /** These captures have no header that could be a signature. */
-  | { readonly result: 'no-signature'; readonly files: readonly string[] }
+export type SearchResult = FoundScheme | SearchFailure
 
 /** Options of a search. */
 export interface SearchOptions extends CaptureTrial {
