@@ -151,9 +151,8 @@ type SandboxLine =
         code?: string
       }
     >
-  /** A delivery that a fault dropped; with --once, every delivery at the end. */
+  /** A delivery that a fault dropped. */
   | JsonLine<'delivery', { event: string; status: string; attempts: number }>
-  | JsonLine<'summary', { deliveries: Readonly<Record<string, number>> }>
   | JsonLine<'closed'>
 
 /** `verify`: one capture. */
