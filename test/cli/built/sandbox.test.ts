@@ -184,7 +184,7 @@ test('refuses options that are none, with 2', async () => {
     [['--unlimited', '--rate-limit', '4'], /use --unlimited or --rate-limit/],
     [
       ['--to', 'http://127.0.0.1:9/', '--events', 'verification.aproved'],
-      /events\.0: .*verification\.approved/,
+      /events\.0\b.*verification\.approved/,
     ],
   ] as const) {
     const child = run(args)
