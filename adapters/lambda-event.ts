@@ -3,7 +3,7 @@
 import type { BodyFault, Incoming } from '../src/index.ts'
 import { addressOf } from './address.ts'
 
-type Values<Value> = Readonly<Record<string, Value | undefined>> | null | undefined
+type HeaderValues<Value> = Readonly<Record<string, Value | undefined>> | null | undefined
 
 /** Fields shared by events of API Gateway (formats 1.0 and 2.0), ALBs and function URLs. */
 export interface HttpEvent {
@@ -11,10 +11,10 @@ export interface HttpEvent {
   readonly path?: string | undefined
   readonly rawPath?: string | undefined
   readonly rawQueryString?: string | undefined
-  readonly headers?: Values<string>
-  readonly multiValueHeaders?: Values<readonly string[]>
-  readonly queryStringParameters?: Values<string>
-  readonly multiValueQueryStringParameters?: Values<readonly string[]>
+  readonly headers?: HeaderValues<string>
+  readonly multiValueHeaders?: HeaderValues<readonly string[]>
+  readonly queryStringParameters?: HeaderValues<string>
+  readonly multiValueQueryStringParameters?: HeaderValues<readonly string[]>
   readonly body?: string | null | undefined
   readonly isBase64Encoded?: boolean | undefined
   readonly requestContext?:

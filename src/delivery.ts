@@ -134,7 +134,7 @@ export interface DeliveryFields {
 }
 
 /** The private field is the proof: no copy, and nothing made elsewhere, has it. */
-class SignedDelivery implements Omit<VerifiedDelivery, typeof verified> {
+class ProvedDelivery implements Omit<VerifiedDelivery, typeof verified> {
   readonly body: Uint8Array
   declare readonly secretId?: string
   declare readonly tenant?: string
@@ -178,27 +178,27 @@ class SignedDelivery implements Omit<VerifiedDelivery, typeof verified> {
 /** Adds what proved a delivery: which secret, and whose that is, where it says so. */
 export function withProof<Found extends object>(
   found: Found,
-  { secretId, tenant, authenticity }: Partial<Proof>,
-): Found & Partial<Proof> {
-  const proved: Found & { -readonly [Key in keyof Proof]?: Proof[Key] } = found
+  { secretId, tenant, authenticity }: Partial<ProvedFields>,
+): Found & Partial<ProvedFields> {
+  const proved: Found & { -readonly [Key in keyof ProvedFields]?: ProvedFields[Key] } = found
   if (authenticity !== undefined) proved.authenticity = authenticity
   if (secretId !== undefined) proved.secretId = secretId
   if (tenant !== undefined) proved.tenant = tenant
   return proved
 }
 
-type Proof = Required<Pick<VerifiedDelivery, 'secretId' | 'tenant' | 'authenticity'>>
+type ProvedFields = Required<Pick<VerifiedDelivery, 'secretId' | 'tenant' | 'authenticity'>>
 
 /** The ESM and the CommonJS build of one process share the class, and so what is proved. */
-const registry = globalThis as { [verifiedDeliveryClass]?: typeof SignedDelivery }
+const registry = globalThis as { [verifiedDeliveryClass]?: typeof ProvedDelivery }
 
 /** Looked up once: a property of the global object is slow to find. */
-let known: typeof SignedDelivery | undefined
+let known: typeof ProvedDelivery | undefined
 
-function signedClass(): typeof SignedDelivery {
+function signedClass(): typeof ProvedDelivery {
   if (!registry[verifiedDeliveryClass])
-    Object.defineProperty(registry, verifiedDeliveryClass, { value: SignedDelivery })
-  known = registry[verifiedDeliveryClass] as typeof SignedDelivery
+    Object.defineProperty(registry, verifiedDeliveryClass, { value: ProvedDelivery })
+  known = registry[verifiedDeliveryClass] as typeof ProvedDelivery
   return known
 }
 

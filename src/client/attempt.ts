@@ -16,7 +16,7 @@ export interface Answered {
 }
 
 /** How one attempt ended. */
-export type Attempted =
+export type AttemptEnd =
   | ({ readonly kind: 'answered' } & Answered)
   | { readonly kind: 'timeout' }
   | { readonly kind: 'broken'; readonly error: unknown }
@@ -25,7 +25,7 @@ export type Attempted =
   | { readonly kind: 'aborted'; readonly reason: unknown; readonly sent: boolean }
 
 /** A request to send, with its time limits. */
-export interface Attempt {
+export interface AttemptRequest {
   readonly url: string
   readonly init: RequestInit
   /** Milliseconds from the first byte sent to the last byte read. */
@@ -43,8 +43,8 @@ const timedOut = new DOMException('the attempt took longer than its timeout', 'T
 /** Sends once. Never rejects: a failure is a value. */
 export async function attempt(
   send: Fetch,
-  { url, init, timeout, signal }: Attempt,
-): Promise<Attempted> {
+  { url, init, timeout, signal }: AttemptRequest,
+): Promise<AttemptEnd> {
   if (signal?.aborted) return { kind: 'aborted', reason: signal.reason, sent: false }
   const stop = new AbortController()
   // Removed below: a caller's signal may outlive millions of calls and must keep nothing of them.
@@ -62,7 +62,7 @@ export async function attempt(
   }
 }
 
-async function exchange(send: Fetch, request: Request, stop: AbortSignal): Promise<Attempted> {
+async function exchange(send: Fetch, request: Request, stop: AbortSignal): Promise<AttemptEnd> {
   const { status, headers, ok, body } = await orAborted(send(request), stop)
   const most = ok ? maxBytes : maxErrorBytes
   const bytes = await readStream(body, { most, signal: stop }).catch((error: unknown) => {

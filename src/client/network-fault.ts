@@ -36,12 +36,12 @@ const refusedCertificate = new Set([
 ])
 
 /** The part of an error that identifies its cause. */
-type Fault = { readonly [Key in 'code' | 'syscall' | 'errors']?: unknown }
+type ErrorCause = { readonly [Key in 'code' | 'syscall' | 'errors']?: unknown }
 
 /** Whether the error proves that nothing of the request was sent. */
 export function provesUnsent(error: unknown): boolean {
   for (const one of causesOf(error)) {
-    const { code, syscall, errors } = one as Fault
+    const { code, syscall, errors } = one as ErrorCause
     if (Array.isArray(errors) && errors.length > 0) return errors.every(provesUnsent)
     if (typeof syscall === 'string') return beforeSending.has(syscall)
     if (typeof code === 'string' && (neverConnected.has(code) || refusedCertificate.has(code))) {

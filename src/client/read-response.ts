@@ -73,7 +73,7 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
 }
 
 /** An error response, and what its error needs besides. */
-export interface Refused {
+export interface RefusedCall {
   readonly answer: Answered
   readonly requestInfo: RequestDetails
   /** Milliseconds of `Retry-After`. */
@@ -83,7 +83,7 @@ export interface Refused {
 }
 
 /** The error of a response. */
-export function refusedAnswer({ answer, requestInfo, retryAfter, redact }: Refused): ApiError {
+export function refusedAnswer({ answer, requestInfo, retryAfter, redact }: RefusedCall): ApiError {
   const { status, headers } = answer
   const body = errorBody(answer)
   const said = redact(body?.message ?? unreadable(answer)).slice(0, 500)

@@ -195,7 +195,7 @@ export async function reconcile(options: ReconcileOptions): Promise<ReconcileRep
 
 /** The newest change that was found, or `stopped` if going on is pointless. */
 async function readStream(
-  run: Run,
+  run: ReconcileRun,
   stream: Stream,
   bound: Bound,
 ): Promise<number | undefined | 'stopped'> {
@@ -218,7 +218,7 @@ async function readStream(
 }
 
 /** The events of a page that belong to the run. */
-function eventsOf({ began, tally }: Run, page: Scanned, bound: Bound): DerivedEvent[] {
+function eventsOf({ began, tally }: ReconcileRun, page: Scanned, bound: Bound): DerivedEvent[] {
   const records =
     page.of === 'verification'
       ? page.items.map((one) => [one.updatedAt, verificationEvents(one, began)] as const)
@@ -236,7 +236,7 @@ function eventsOf({ began, tally }: Run, page: Scanned, bound: Bound): DerivedEv
   })
 }
 
-async function examine(run: Run, event: DerivedEvent): Promise<'stopped' | undefined> {
+async function examine(run: ReconcileRun, event: DerivedEvent): Promise<'stopped' | undefined> {
   const { inbox, tally, looked, options } = run
   const key = derivedKey(event)
   if (looked.has(key)) return undefined
@@ -257,7 +257,7 @@ async function examine(run: Run, event: DerivedEvent): Promise<'stopped' | undef
 }
 
 async function feed(
-  { pipeline, tally, options }: Run,
+  { pipeline, tally, options }: ReconcileRun,
   event: DerivedEvent,
   id: string,
 ): Promise<'stopped' | undefined> {
@@ -332,7 +332,7 @@ class ReconcileTally {
 }
 
 /** A run in progress. */
-interface Run {
+interface ReconcileRun {
   readonly options: ReconcileOptions
   readonly pipeline: Ingester
   readonly inbox: KnownEvents
@@ -346,7 +346,7 @@ interface Run {
 }
 
 /** Checks the options of a run that begins. */
-function prepared(options: ReconcileOptions): Run {
+function prepared(options: ReconcileOptions): ReconcileRun {
   checkOptionNames('reconcile', options, names)
   const { verifications, clients } = (options.client ?? {}) as Partial<Lists>
   if (typeof verifications?.iterate !== 'function' || typeof clients?.iterate !== 'function') {
@@ -389,7 +389,7 @@ function assertKnownTenant({ tenant }: ReconcileOptions, { tenants }: Ingester):
 }
 
 /** If secrets are looked up, the newest entry shows whether they name tenants. */
-async function assertTenant({ options, pipeline, inbox }: Run): Promise<void> {
+async function assertTenant({ options, pipeline, inbox }: ReconcileRun): Promise<void> {
   if (options.tenant !== undefined || pipeline.tenants) return
   const [newest] = (await inbox.find({ limit: 1 })).entries
   if (newest?.tenant !== undefined) throw tenantMissing()
@@ -422,7 +422,7 @@ function assertSameTenant({ tenant }: Watermark, options: ReconcileOptions): voi
 
 /** The bounds of the streams, for an inbox that remembers so many milliseconds. */
 function boundsOf(
-  { began, options }: Run,
+  { began, options }: ReconcileRun,
   since: ReconcileOptions['since'] | null,
   remembered = 0,
 ): (readonly [Stream, Bound])[] {

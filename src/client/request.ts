@@ -13,7 +13,7 @@ import {
   type RequestDetails,
   TimeoutError,
 } from './api-error.ts'
-import { type Attempted, attempt, type Fetch } from './attempt.ts'
+import { type AttemptEnd, attempt, type Fetch } from './attempt.ts'
 import { type Call, prepared, type Target } from './call.ts'
 import { endpoints } from './contract.ts'
 import type { Limiter } from './limiter.ts'
@@ -99,16 +99,16 @@ function ending({ error, unclear }: Failure, requestInfo: RequestDetails): unkno
 }
 
 interface AttemptResult {
-  readonly attempted: Attempted
+  readonly attempted: AttemptEnd
   readonly info: RequestDetails
   readonly timeout: number
 }
 
-type Understood =
+type AttemptOutcome =
   | { readonly ok: true; readonly value: unknown; readonly strange: readonly string[] }
   | Failure
 
-function understand(sender: Sender, { attempted, info, timeout }: AttemptResult): Understood {
+function understand(sender: Sender, { attempted, info, timeout }: AttemptResult): AttemptOutcome {
   switch (attempted.kind) {
     case 'answered':
       return understandAnswer(sender, attempted, info)
@@ -138,9 +138,9 @@ function understand(sender: Sender, { attempted, info, timeout }: AttemptResult)
 
 function understandAnswer(
   sender: Sender,
-  answer: Extract<Attempted, { readonly kind: 'answered' }>,
+  answer: Extract<AttemptEnd, { readonly kind: 'answered' }>,
   info: RequestDetails,
-): Understood {
+): AttemptOutcome {
   const { status, headers, text } = answer
   if (status >= 200 && status < 300) {
     const parsed = text === undefined ? undefined : parseJson(text, deepestAnswer)
@@ -166,7 +166,7 @@ function malformed(
   requestInfo: RequestDetails,
   message: string,
   repeat: Failing['repeat'],
-): Understood {
+): AttemptOutcome {
   const error = new MalformedResponseError({ code: 'RESPONSE_MALFORMED', message, requestInfo })
   return { ok: false, error, repeat, unclear: true }
 }
@@ -174,8 +174,8 @@ function malformed(
 interface Reported {
   readonly info: RequestDetails
   readonly began: Date
-  readonly attempted: Attempted
-  readonly result: Understood
+  readonly attempted: AttemptEnd
+  readonly result: AttemptOutcome
   readonly delay: number | undefined
 }
 

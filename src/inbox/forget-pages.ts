@@ -2,7 +2,7 @@
 // erases leased ones, so that no handler begins while the second pass erases all.
 
 /** An entry by its lane and number. */
-export interface Place {
+export interface PagePlace {
   readonly lane: string
   readonly seq: number
 }
@@ -11,7 +11,7 @@ export interface Place {
 export interface ForgetPage {
   /** The first pass, which skips open entries and erases only leased ones. */
   readonly open: boolean
-  readonly after: Place
+  readonly after: PagePlace
   /** The number of the last entry; the first page finds it. */
   readonly newest?: number | undefined
 }
@@ -20,11 +20,11 @@ export interface ForgetPage {
 export interface ForgottenPage {
   readonly forgotten: number
   readonly newest: number
-  readonly last?: Place | undefined
+  readonly last?: PagePlace | undefined
 }
 
 /** Before every entry, and behind it: fingerprints are letters and digits. */
-const [first, last]: readonly [Place, Place] = [
+const [first, last]: readonly [PagePlace, PagePlace] = [
   { lane: '', seq: 0 },
   { lane: '\x7f', seq: Number.MAX_SAFE_INTEGER },
 ]
@@ -36,7 +36,7 @@ export async function forgetByPages(
   let all = 0
   let newest: number | undefined
   for (const open of [true, false]) {
-    for (let after: Place | undefined = open ? last : first; after; ) {
+    for (let after: PagePlace | undefined = open ? last : first; after; ) {
       const page: ForgottenPage = await forget({ open, after, newest })
       all += page.forgotten
       newest = page.newest

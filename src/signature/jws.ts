@@ -17,7 +17,7 @@ export interface Jws {
 const longest = 8192
 const names = { ed25519: 'EdDSA', es256: 'ES256', rs256: 'RS256' } as const
 
-type Json = Readonly<Record<string, unknown>>
+type JsonFields = Readonly<Record<string, unknown>>
 
 /** Reads a JWS; undefined if it is malformed, or names another algorithm than the scheme's. */
 export function readJws({ algorithm }: Scheme, { bodyHash }: JwtGrammar, text: string) {
@@ -43,11 +43,11 @@ export function readJws({ algorithm }: Scheme, { bodyHash }: JwtGrammar, text: s
   return [{ timestamp: String(iat), signatures: [toHex(signature)], jws }]
 }
 
-function jsonOf(text: string): Json | undefined {
+function jsonOf(text: string): JsonFields | undefined {
   const json = decodeUtf8(fromBase64url(text) ?? new Uint8Array())
   const value = json === undefined ? undefined : parseJson(json)?.value
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
-  return value as Json
+  return value as JsonFields
 }
 
 /** The header and claims of one, ready to be signed, as a sender writes them. */

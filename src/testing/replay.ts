@@ -153,7 +153,7 @@ interface Placed extends ReadCapture {
 }
 
 /** At the address that the target will see: a receiver reads its path, and a scheme may sign it. */
-function placed(one: ReadCapture, path: string | undefined, { addressOf }: Target): Placed {
+function placed(one: ReadCapture, path: string | undefined, { addressOf }: ResolvedTarget): Placed {
   const { url = '', headers } = one.delivery
   const place = path === undefined ? undefined : rooted(path)
   if (addressOf) {
@@ -196,14 +196,14 @@ function idOf(headers: HeaderList, { id }: Scheme): string | undefined {
 const signsAddress = ({ template }: Scheme) =>
   template.some((part) => 'value' in part && part.value === 'url')
 
-interface Target {
+interface ResolvedTarget {
   readonly send: Send
   /** Where the target has an address of its own. */
   readonly addressOf?: (path: string) => string
   readonly close?: () => unknown
 }
 
-async function connect(target: ReplayTarget): Promise<Target> {
+async function connect(target: ReplayTarget): Promise<ResolvedTarget> {
   if (typeof target === 'string' || target instanceof URL) {
     const address = String(target)
     return { send: overFetch((request) => fetch(request)), addressOf: () => address }
@@ -263,7 +263,7 @@ function overFetch(send: (request: Request) => Promise<Response>): Send {
   }
 }
 
-async function overNode(listener: NodeListener): Promise<Target> {
+async function overNode(listener: NodeListener): Promise<ResolvedTarget> {
   const { url, close } = await listen(answering(listener))
   const addressOf = (path: string) => addressAt(url, path)
   return { send: overFetch((one) => fetch(one)), addressOf, close }

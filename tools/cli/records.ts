@@ -283,7 +283,7 @@ export interface LegacyArrivals {
 }
 
 /** The conclusion from all sources. */
-export interface Verdict {
+export interface MigrationVerdict {
   readonly safe: boolean
   /** Days with events since the last legacy name. */
   readonly quietDays: number
@@ -295,4 +295,4 @@ export interface Verdict {
 type MigrateStatusLine =
   | JsonLine<'evidence', { source: 'inbox' | 'log' } & Counts<'arrivals' | 'days' | 'unread'>>
   | JsonLine<'legacy', { source: 'inbox' | 'log' } & LegacyArrivals>
-  | JsonLine<'status', { days: number } & Verdict>
+  | JsonLine<'status', { days: number } & MigrationVerdict>

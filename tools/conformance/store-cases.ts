@@ -58,7 +58,7 @@ export async function claimOne(store: InboxStore, now = start): Promise<Claimed>
   return entry
 }
 
-type Ending = Settlement extends infer One
+type Settling = Settlement extends infer One
   ? One extends Settlement
     ? Omit<One, 'lease' | 'at' | 'handled'> & { handled?: readonly string[]; at?: number }
     : never
@@ -76,13 +76,13 @@ export function lapsedOf(claimed: Claimed): Lapsed {
 }
 
 /** Settles an attempt. */
-export function settle(store: InboxStore, claimed: Claimed, ending: Ending): Promise<boolean> {
+export function settle(store: InboxStore, claimed: Claimed, ending: Settling): Promise<boolean> {
   const lease = leaseOf(claimed)
   return store.settle({ at: start, handled: [], ...ending, lease } as Settlement)
 }
 
 /** Settles the attempt that is claimed next. */
-export async function settleNext(store: InboxStore, ending: Ending): Promise<boolean> {
+export async function settleNext(store: InboxStore, ending: Settling): Promise<boolean> {
   return settle(store, await claimOne(store), ending)
 }
 

@@ -22,7 +22,7 @@ import {
 import { createActivityLog, type TellActivity } from './activity.ts'
 import { type ConsoleEnv, inboxRoutes } from './inbox-routes.ts'
 import { createInboxStream } from './inbox-stream.ts'
-import type { Mounted, NodeListener } from './node-listener.ts'
+import type { Mounted, MountedListener } from './node-listener.ts'
 import { assetResponse, pageResponse, refusalResponse, safeHeaders } from './page.ts'
 
 /** Options of `inboxConsole`. */
@@ -53,7 +53,7 @@ export interface InboxConsoleOptions {
 /** The console as a handler of web requests, and as a listener of Node's. */
 export interface InboxConsole {
   readonly fetch: (request: Request) => Promise<Response>
-  readonly node: NodeListener
+  readonly node: MountedListener
 }
 
 /**
@@ -73,8 +73,8 @@ export function inboxConsole(inbox: Inbox, options: InboxConsoleOptions): InboxC
   const handle = async (request: Request, { mount, isServing }: Mounted) =>
     app.fetch(request, { base: mount || ownBase, hasAddress: true, isServing })
   const loopbackOnly = options.authorize === 'loopback'
-  let listener: Promise<NodeListener> | undefined
-  const node: NodeListener = async (request, response) => {
+  let listener: Promise<MountedListener> | undefined
+  const node: MountedListener = async (request, response) => {
     listener ??= import('./node-listener.ts').then(({ toNodeListener }) =>
       toNodeListener(handle, { loopbackOnly }),
     )

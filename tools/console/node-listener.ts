@@ -13,7 +13,7 @@ export type MountedRequest = IncomingMessage & {
   readonly body?: unknown
 }
 
-export type NodeListener = (request: MountedRequest, response: ServerResponse) => Promise<void>
+export type MountedListener = (request: MountedRequest, response: ServerResponse) => Promise<void>
 
 /** How a request arrived over node:http. */
 export interface Mounted {
@@ -29,7 +29,7 @@ type Handle = (request: Request, mounted: Mounted) => Response | Promise<Respons
 export function toNodeListener(
   handle: Handle,
   { loopbackOnly }: { readonly loopbackOnly: boolean },
-): NodeListener {
+): MountedListener {
   let warned = false
   return async (incoming, outgoing) => {
     // The client may have left while the app was busy.

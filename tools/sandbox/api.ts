@@ -1,6 +1,7 @@
 // The service's HTTP API under `/v2/api` (sections 4 and 9): a router over the contract's table,
 // with the legacy paths beside the canonical ones. Each look-up is bound to the caller's organization.
 import { type Context, Hono } from 'hono'
+import type { EndpointName } from '../../src/client/api-error.ts'
 import { endpoints } from '../../src/client/contract.ts'
 import { createClientRecord } from './clients.ts'
 import { checked, jsonBody, mount } from './exchange.ts'
@@ -12,9 +13,7 @@ import { pageOf, selectClients, selected, selectVerifications } from './selectio
 import type { State } from './state.ts'
 import { assemble, createVerification } from './verifications.ts'
 
-type EndpointName = keyof typeof endpoints
-
-interface Call {
+interface EndpointCall {
   readonly state: State
   readonly organization: Organization
   readonly request: Request
@@ -24,10 +23,10 @@ interface Call {
   readonly unknown: string[]
 }
 
-type Answer = (call: Call) => unknown
+type EndpointHandler = (call: EndpointCall) => unknown
 
 /** Handlers of the endpoints, by the contract's names. */
-const answers: Readonly<Record<EndpointName, Answer>> = {
+const answers: Readonly<Record<EndpointName, EndpointHandler>> = {
   async createVerification(call) {
     const input = await checkedBody(endpoints.createVerification.body, call)
     return createVerification(call.state, call.organization, input)
@@ -62,7 +61,7 @@ const answers: Readonly<Record<EndpointName, Answer>> = {
 
 async function checkedBody<Output>(
   schema: Schema<Output> & Shaped,
-  { request, unknown }: Call,
+  { request, unknown }: EndpointCall,
 ): Promise<Output> {
   const content = await jsonBody(request)
   const body = content === undefined ? {} : content
@@ -79,7 +78,10 @@ interface Shaped {
 }
 
 /** Query parameters are text: numbers are read as such, lists at their commas. */
-function checkedQuery<Output>(schema: Schema<Output> & Shaped, { request, unknown }: Call): Output {
+function checkedQuery<Output>(
+  schema: Schema<Output> & Shaped,
+  { request, unknown }: EndpointCall,
+): Output {
   const values: Record<string, unknown> = Object.create(null)
   const twice = new Set<string>()
   for (const [name, text] of new URL(request.url).searchParams) {

@@ -7,7 +7,7 @@ import type { ClientInput } from './schemas/api.ts'
 import type { ClientRow, Organization } from './schemas/snapshot.ts'
 import type { State } from './state.ts'
 
-type Client = ClientRow['resource']
+type ClientBody = ClientRow['resource']
 
 const names = Object.keys(endpoints.createClient.body.shape)
 /** Section 4.4: what a client has where the body says nothing; two fields have other defaults. */
@@ -19,9 +19,9 @@ export function createClientRecord(
   state: State,
   organization: Organization,
   input: ClientInput,
-): Client {
+): ClientBody {
   const now = state.clock.now().toISOString()
-  const resource: Client = {
+  const resource: ClientBody = {
     id: state.random.uuid(),
     orgId: organization.id,
     ...empty,
@@ -38,18 +38,18 @@ export function createClientRecord(
 }
 
 /** Changes the fields that are given; null empties one. */
-export function updateClient(state: State, row: ClientRow, patch: Partial<Client>): Client {
+export function updateClient(state: State, row: ClientRow, patch: Partial<ClientBody>): ClientBody {
   const changes = defined(patch)
   return change(state, row, Object.keys(changes).length > 0 ? changes : undefined)
 }
 
 /** The soft delete: the record stays, with `active` false. */
-export function deleteClient(state: State, row: ClientRow): Client {
+export function deleteClient(state: State, row: ClientRow): ClientBody {
   return change(state, row, { active: false })
 }
 
 /** Changes a client; one that is deleted is refused (409). */
-function change(state: State, row: ClientRow, patch: Partial<Client> | undefined): Client {
+function change(state: State, row: ClientRow, patch: Partial<ClientBody> | undefined): ClientBody {
   if (!row.resource.active) {
     throw new HttpError(409, 'The client is deleted', { code: 'CLIENT_DELETED' })
   }

@@ -16,7 +16,7 @@ export interface VirtualClockOptions {
   readonly onChange: () => void
 }
 
-interface Task {
+interface ClockTask {
   readonly at: number
   readonly run: () => void
 }
@@ -25,7 +25,7 @@ export class VirtualClock {
   readonly #source: Clock
   readonly #onChange: () => void
   /** In the order of time; the tasks of one time in the order in which they were scheduled. */
-  #tasks: Task[] = []
+  #tasks: ClockTask[] = []
   #frozen: number | undefined
   #offset = 0
   #timer: ReturnType<typeof setTimeout> | undefined
@@ -129,7 +129,7 @@ export class VirtualClock {
   }
 
   /** Takes out the first task that is due by a time. */
-  #take(until: number): Task | undefined {
+  #take(until: number): ClockTask | undefined {
     const [first] = this.#tasks
     return first && first.at <= until ? this.#tasks.shift() : undefined
   }

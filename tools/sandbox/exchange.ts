@@ -1,15 +1,10 @@
 // From a request to checked input: reads a body within its limit, as JSON, and checks it and the
 // query against a schema. What is wrong becomes an error of section 7, every field at once.
 import type { Context, Hono } from 'hono'
+import type { FieldError } from '../../src/client/api-error.ts'
 import { readStream } from '../../src/foundation/bytes.ts'
 import { decodeUtf8, parseJson } from '../../src/foundation/json.ts'
-import {
-  type FieldError,
-  HttpError,
-  invalidFields,
-  maxErrors,
-  methodNotAllowed,
-} from './http-error.ts'
+import { HttpError, invalidFields, maxErrors, methodNotAllowed } from './http-error.ts'
 import { profile } from './profile.ts'
 import type { Schema, SchemaIssue } from './schemas/control.ts'
 

@@ -1,13 +1,8 @@
 // The answers other than success, in the error form of section 7. Whatever finds a fault throws one;
 // one place turns it into a response. It carries no stack and no secret.
+import type { FieldError } from '../../src/client/api-error.ts'
 import { defined } from '../../src/foundation/defined.ts'
 import { type ErrorBody, errorCodes } from '../../src/protocol/resources.ts'
-
-/** One entry of a 422's `errors`. */
-export interface FieldError {
-  readonly field: string
-  readonly message: string
-}
 
 export interface HttpErrorOptions {
   readonly code?: string

@@ -1,5 +1,6 @@
 // OpenAPI 3.1 of the API with its webhooks, and of the control plane, from the routes that the
 // sandbox serves.
+import type { EndpointName } from '../../src/client/api-error.ts'
 import { endpoints } from '../../src/client/contract.ts'
 import { defined } from '../../src/foundation/defined.ts'
 import { type EventName, eventNames } from '../../src/protocol/names.ts'
@@ -15,10 +16,9 @@ import {
 } from './schemas/api.ts'
 import { json as anyObject, type ControlRoutes, type Schema } from './schemas/control.ts'
 
-type Endpoint = keyof typeof endpoints
-type Paths = Record<string, Record<string, object>>
+type DocumentPaths = Record<string, Record<string, object>>
 
-const summaries: Readonly<Record<Endpoint, string>> = {
+const summaries: Readonly<Record<EndpointName, string>> = {
   createVerification: 'Create a verification; the event verification.created follows',
   listVerifications: 'List verifications: filtered, sorted and paginated, newest first by default',
   getVerification: 'Get a verification with its score, step data and audit trail',
@@ -55,8 +55,8 @@ const parameters = (path: string, query: Schema | undefined) => [
 
 /** The document of `/v2/api` (sections 4 to 9); the legacy paths are marked as deprecated. */
 export function apiDocument(origin: string): object {
-  const paths: Paths = {}
-  for (const name of Object.keys(endpoints) as Endpoint[]) {
+  const paths: DocumentPaths = {}
+  for (const name of Object.keys(endpoints) as EndpointName[]) {
     const { path, method } = endpoints[name]
     for (const one of [path, legacyPaths[path]]) {
       if (one !== undefined) add(paths, { path: one, method }, operation(name, one))
@@ -91,7 +91,7 @@ export function apiDocument(origin: string): object {
 
 /** The document of the control plane. */
 export function controlDocument(routes: ControlRoutes, origin: string): object {
-  const paths: Paths = {}
+  const paths: DocumentPaths = {}
   for (const [place, route] of Object.entries(routes)) {
     const { summary, query, body, bodyOptional, response = anyObject, status = 200 } = route
     const [method = '', path = ''] = place.split(' ')
@@ -126,7 +126,7 @@ export function controlDocument(routes: ControlRoutes, origin: string): object {
 }
 
 function add(
-  paths: Paths,
+  paths: DocumentPaths,
   { path, method }: { readonly path: string; readonly method: string },
   operation: object,
 ): void {
@@ -134,7 +134,7 @@ function add(
 }
 
 /** An endpoint on its canonical or its legacy path. */
-function operation(name: Endpoint, path: string): object {
+function operation(name: EndpointName, path: string): object {
   const endpoint = endpoints[name]
   const deprecated = path !== endpoint.path
   const marks = deprecated ? deprecationHeaders : {}
@@ -158,7 +158,7 @@ function operation(name: Endpoint, path: string): object {
 }
 
 /** The statuses of the service's document, and those that the sandbox assumes beyond it. */
-function statusesOf(name: Endpoint): readonly number[] {
+function statusesOf(name: EndpointName): readonly number[] {
   const endpoint = endpoints[name]
   const assumed = 'body' in endpoint ? [400, 413] : 'query' in endpoint ? [422] : []
   return [...new Set([...endpoint.errors, ...assumed, 402, 403, 405])]

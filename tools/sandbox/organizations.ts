@@ -5,11 +5,11 @@ import { limits } from '../../src/protocol/resources.ts'
 import { maskSecret } from '../../src/redaction/redact.ts'
 import { profile } from './profile.ts'
 import type { SeededRandom } from './random.ts'
-import type { ApiKey, Organization, Plan, Snapshot } from './schemas/snapshot.ts'
+import type { ApiKey, Organization, PlanName, Snapshot } from './schemas/snapshot.ts'
 
 /** An API key with its secret masked. */
 export interface MaskedKey extends ApiKey {
-  readonly plan: Plan
+  readonly plan: PlanName
 }
 
 /** The organizations, their keys, and the start of each one's rate window with its requests. */
@@ -49,7 +49,7 @@ export function seededOrganizations(now: Date): SavedOrganizations {
   return { organizations, keys, rates: {} }
 }
 
-function seeded(id: string, name: string, plan: Plan): Organization {
+function seeded(id: string, name: string, plan: PlanName): Organization {
   return {
     id: `org_${id}`,
     name,

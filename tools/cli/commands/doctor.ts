@@ -104,7 +104,7 @@ export async function runDoctor(session: Session, options: DoctorOptions): Promi
 type UncheckedName = 'secret' | 'to' | 'inbox' | 'exact bytes' | 'clock'
 
 /** The checks of a run, and what it left out: the limits of a clean result. */
-interface Checked {
+interface CheckReport {
   readonly checks: DoctorCheck[]
   readonly unchecked: (readonly [name: UncheckedName, what: string])[]
 }
@@ -112,7 +112,7 @@ interface Checked {
 const isFailed = ({ state }: DoctorCheck) => state === 'failed'
 
 /** Probes a receiver, and reports all: causes with their fixes first. Returns the failed probes. */
-async function probe(session: Session, target: ProbeTarget, checked: Checked): Promise<number> {
+async function probe(session: Session, target: ProbeTarget, checked: CheckReport): Promise<number> {
   const { out, signal } = session
   const { url, extra, timeout, scheme } = target
   const address = new URL('/idv-webhooks-doctor', url).href
@@ -166,7 +166,7 @@ function printFailed({ out }: Session, failed: readonly Examined[]): void {
 }
 
 /** Failed ones first. */
-function printChecks({ out }: Session, { checks, unchecked }: Checked): void {
+function printChecks({ out }: Session, { checks, unchecked }: CheckReport): void {
   for (const { name, state, message } of [
     ...checks.filter(isFailed),
     ...checks.filter((one) => !isFailed(one)),

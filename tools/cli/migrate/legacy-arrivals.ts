@@ -7,7 +7,7 @@ import type { Inbox } from '../../../src/inbox/index.ts'
 import { canonicalName } from '../../../src/protocol/index.ts'
 import { CliError } from '../exit-code.ts'
 import { statOf } from '../files.ts'
-import type { LegacyArrivals, Verdict } from '../records.ts'
+import type { LegacyArrivals, MigrationVerdict } from '../records.ts'
 import type { Session } from '../session.ts'
 
 /** The arrivals of one source, counted in any order. */
@@ -93,7 +93,7 @@ export async function logArrivals(
 
 const anyOutcome = /"type"\s*:\s*"outcome"/g
 
-type JsonObject = Readonly<Record<string, unknown>>
+type LogLine = Readonly<Record<string, unknown>>
 
 /** Adds the outcomes of a line; a log shipper may have put it into a string of its own JSON. */
 function addOutcomes(found: ArrivalCount, shipped: string): void {
@@ -117,7 +117,7 @@ function addOutcomes(found: ArrivalCount, shipped: string): void {
 /** An outcome has fewer braces. */
 const maxBraces = 64
 
-function* outcomesIn(line: string): Generator<JsonObject> {
+function* outcomesIn(line: string): Generator<LogLine> {
   for (const { index } of line.matchAll(/\{\s*"type"\s*:\s*"outcome"/g)) {
     let end = line.indexOf('}', index)
     for (let tried = 0; end !== -1 && tried < maxBraces; tried += 1) {
@@ -131,16 +131,16 @@ function* outcomesIn(line: string): Generator<JsonObject> {
   }
 }
 
-function parsed(text: string): JsonObject | undefined {
+function parsed(text: string): LogLine | undefined {
   try {
-    return JSON.parse(text) as JsonObject
+    return JSON.parse(text) as LogLine
   } catch {
     return undefined
   }
 }
 
 /** Judges all sources together; `days` without legacy names are safe. */
-export function judge(sources: readonly ArrivalCount[], days: number): Verdict {
+export function judge(sources: readonly ArrivalCount[], days: number): MigrationVerdict {
   const seen = sources.flatMap(({ legacy }) => legacy.map(({ lastSeen }) => +lastSeen))
   const lastSeen = seen.length > 0 ? new Date(Math.max(...seen)) : undefined
   const all = new Set(sources.flatMap((one) => [...one.days]))

@@ -9,7 +9,7 @@ function readConfig(): PageConfig & { readonly token: string } {
 
 export const config = readConfig()
 
-interface ErrorBody {
+interface ErrorAnswer {
   readonly code?: string
   readonly message?: string
   readonly errors?: readonly FieldProblem[]
@@ -27,7 +27,7 @@ export class Problem extends Error {
   readonly code: string
   readonly errors: readonly FieldProblem[]
 
-  constructor(status: number, { code, message, errors }: ErrorBody) {
+  constructor(status: number, { code, message, errors }: ErrorAnswer) {
     super(message ?? `The server answered ${status}`)
     this.status = status
     this.code = code ?? 'UNKNOWN'
@@ -35,7 +35,7 @@ export class Problem extends Error {
   }
 }
 
-export interface CallOptions {
+export interface PageFetchOptions {
   readonly method?: string
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
@@ -43,7 +43,7 @@ export interface CallOptions {
 }
 
 /** A request as it is sent: with the token of this page where it may change something. */
-async function send(path: string, options: CallOptions = {}): Promise<Response> {
+async function send(path: string, options: PageFetchOptions = {}): Promise<Response> {
   const { method = 'GET', body, headers, signal } = options
   try {
     return await fetch(path, {
@@ -67,10 +67,10 @@ async function send(path: string, options: CallOptions = {}): Promise<Response> 
 }
 
 /** Sends a request and gives its JSON; throws a Problem when it is refused. */
-export async function call<Answer>(path: string, options: CallOptions = {}): Promise<Answer> {
+export async function call<Answer>(path: string, options: PageFetchOptions = {}): Promise<Answer> {
   const response = await send(path, options)
   const content: unknown = await response.json().catch(() => ({}))
-  if (!response.ok) throw new Problem(response.status, content as ErrorBody)
+  if (!response.ok) throw new Problem(response.status, content as ErrorAnswer)
   return content as Answer
 }
 

@@ -12,16 +12,16 @@ export const liveState = signal<LiveState>('connecting')
 /** Grows whenever what is shown must be asked for again. */
 export const resync = signal(0)
 
-type Listener = (data: never) => void
+type Watcher = (data: never) => void
 
-const listeners = new Map<string, Set<Listener>>()
+const listeners = new Map<string, Set<Watcher>>()
 let waiting: { readonly type: string; readonly data: unknown }[] = []
 let source: EventSource | undefined
 let address = ''
 
 /** Listens to one type of event; gives the end of it. */
 export function listen<Data>(type: string, listener: (data: Data) => void): () => void {
-  const own = listener as Listener
+  const own = listener as Watcher
   const known = listeners.get(type) ?? new Set()
   listeners.set(type, known.add(own))
   if (known.size === 1) source?.addEventListener(type, take as EventListener)
@@ -85,7 +85,7 @@ export interface Loaded<Data> {
 }
 
 /** A request for data; `on` names the events after which it is sent again. */
-export interface Asking<Data> {
+export interface LoadRequest<Data> {
   readonly ask: (signal: AbortSignal) => Promise<Data>
   /** When the key changes, the data is requested again. */
   readonly key: string
@@ -102,7 +102,7 @@ export function useList<Item>(path: string, on: readonly string[]): Loaded<reado
 /** Between two questions for one list, however many events arrive. */
 const pause = 250
 
-export function useLoad<Data>({ ask, key, on = [] }: Asking<Data>): Loaded<Data> {
+export function useLoad<Data>({ ask, key, on = [] }: LoadRequest<Data>): Loaded<Data> {
   const [state, set] = useState<Omit<Loaded<Data>, 'reload'> & { readonly key: string }>({
     key,
     data: undefined,

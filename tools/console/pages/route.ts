@@ -27,10 +27,10 @@ addEventListener('hashchange', () => {
   route.value = read()
 })
 
-type Query = Readonly<Record<string, string | undefined>>
+type RouteQuery = Readonly<Record<string, string | undefined>>
 
 /** The address of a page. */
-export function href(path: readonly string[], query: Query | URLSearchParams = {}): string {
+export function href(path: readonly string[], query: RouteQuery | URLSearchParams = {}): string {
   const entries = query instanceof URLSearchParams ? [...query] : Object.entries(query)
   const given = entries.filter((pair): pair is [string, string] => Boolean(pair[1]))
   const search = new URLSearchParams(given).toString()
@@ -48,7 +48,7 @@ export function go(address: string, { replace = false } = {}): void {
 }
 
 /** Changes the filters of the page that is shown. */
-export function filter(changes: Query): void {
+export function filter(changes: RouteQuery): void {
   const { path, query } = route.peek()
   const next = Object.fromEntries(query)
   go(href(path, { ...next, ...changes }), { replace: true })

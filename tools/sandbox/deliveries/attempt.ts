@@ -15,7 +15,6 @@ import type { Attempt, DeliveryRow } from '../schemas/deliveries.ts'
 import type { AttemptFault } from '../schemas/faults.ts'
 
 type AttemptFaultKind = AttemptFault['kind']
-type Bytes = Uint8Array<ArrayBuffer>
 
 export interface AttemptOptions {
   readonly url: string
@@ -70,7 +69,7 @@ export async function attempt(options: AttemptOptions): Promise<Attempt> {
 
 async function post(
   options: AttemptOptions,
-  bytes: Bytes,
+  bytes: Uint8Array<ArrayBuffer>,
   headers: Readonly<Record<string, string>>,
 ): Promise<NonNullable<Attempt['response']>> {
   const { url, fault, send } = options
@@ -143,13 +142,16 @@ async function outgoing({ body, signature, scheme, fault, now }: AttemptOptions)
 }
 
 /** The smallest change that a parser on the way makes: white space that was not there. */
-function respaced(bytes: Bytes): Bytes {
+function respaced(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
   const json = parseJson(new TextDecoder().decode(bytes), Number.POSITIVE_INFINITY)
   return json ? new TextEncoder().encode(JSON.stringify(json.value, null, 1)) : bytes
 }
 
 /** A body that comes in small pieces, or breaks off in the middle. */
-function dripping(bytes: Bytes, fault: AttemptFaultKind): ReadableStream<Uint8Array> {
+function dripping(
+  bytes: Uint8Array<ArrayBuffer>,
+  fault: AttemptFaultKind,
+): ReadableStream<Uint8Array> {
   const piece = Math.max(1, Math.ceil(bytes.length / 8))
   let at = 0
   return new ReadableStream({
@@ -165,7 +167,7 @@ function dripping(bytes: Bytes, fault: AttemptFaultKind): ReadableStream<Uint8Ar
   })
 }
 
-function bytesOf(body: string): Bytes {
+function bytesOf(body: string): Uint8Array<ArrayBuffer> {
   return new Uint8Array(fromBase64(body) ?? [])
 }
 

@@ -19,7 +19,7 @@ import {
 } from '../schemas/deliveries.ts'
 import type { Snapshot, SubscriptionRow } from '../schemas/snapshot.ts'
 import { attempt, signatureOf } from './attempt.ts'
-import { type Occurrence, planDeliveries } from './plan.ts'
+import { planDeliveries, type ResourceEvent } from './plan.ts'
 import { DueQueue } from './queue.ts'
 import { Subscriptions, signingSecrets } from './subscriptions.ts'
 
@@ -69,7 +69,7 @@ export class Deliveries {
   }
 
   /** Makes and keeps the deliveries of an occurrence before it returns; sends them later. */
-  emit(occurrence: Occurrence): void {
+  emit(occurrence: ResourceEvent): void {
     const { clock, random } = this.#options
     const ids = new Map<string, string>()
     const context = {

@@ -13,7 +13,7 @@ import type { SubscriptionRow } from '../schemas/snapshot.ts'
 import { namesFor } from './subscriptions.ts'
 
 /** Something that happened to a resource. */
-export interface Occurrence {
+export interface ResourceEvent {
   readonly organizationId: string
   readonly name: EventName
   /** The resource, as JSON. */
@@ -37,7 +37,7 @@ export interface PlanContext {
 /** Plans one delivery after the other: the next one depends on where the one before it waits. */
 export function* planDeliveries(
   subscription: SubscriptionRow,
-  occurrence: Occurrence,
+  occurrence: ResourceEvent,
   context: PlanContext,
 ): Generator<DeliveryRow> {
   for (const name of namesFor(subscription.events, occurrence.name)) {
@@ -89,7 +89,7 @@ const variants: Readonly<
 const legacyOf = (name: string) => legacyNameOf(canonicalName(name)) ?? name
 
 interface PlannedVariant extends Variant {
-  readonly occurrence: Occurrence
+  readonly occurrence: ResourceEvent
   readonly fault: PlannedFault | undefined
 }
 
@@ -123,7 +123,7 @@ function toRow(
   })
 }
 
-interface Place {
+interface DueContext {
   readonly subscription: SubscriptionRow
   readonly now: Date
   readonly waiting: string | undefined
@@ -135,7 +135,7 @@ interface Place {
  */
 function whenDue(
   { after, dropped, delay = 0 }: Omit<Variant, 'name'>,
-  { subscription, now, waiting }: Place,
+  { subscription, now, waiting }: DueContext,
 ) {
   if (dropped) return { status: 'dropped', nextAttemptAt: null } as const
   const isFirst = after && waiting === undefined

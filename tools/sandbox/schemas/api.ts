@@ -13,15 +13,15 @@ import {
 } from '../../../src/protocol/resources.ts'
 
 type Endpoints = typeof endpoints
-type Query<Name extends 'listVerifications' | 'listClients'> = Omit<
+type ListQuery<Name extends 'listVerifications' | 'listClients'> = Omit<
   z.infer<Endpoints[Name]['query']>,
   'page' | 'limit'
 >
 
 export type VerificationInput = z.infer<Endpoints['createVerification']['body']>
 export type ClientInput = z.infer<Endpoints['createClient']['body']>
-export type VerificationsQuery = Query<'listVerifications'>
-export type ClientsQuery = Query<'listClients'>
+export type VerificationsQuery = ListQuery<'listVerifications'>
+export type ClientsQuery = ListQuery<'listClients'>
 
 /** Section 7: a 422 always names the offending fields. */
 export const validationErrorSchema = errorBodySchema.required({ errors: true })

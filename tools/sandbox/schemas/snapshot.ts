@@ -139,6 +139,6 @@ export type TrailEntry = z.infer<typeof trailEntry>
 export type ClientRow = z.infer<typeof client>
 export type Mail = Readonly<z.infer<typeof mail>>
 export type Organization = Readonly<z.infer<typeof organization>>
-export type Plan = Organization['plan']
+export type PlanName = Organization['plan']
 export type ApiKey = Readonly<z.infer<typeof keySchema>>
 export type SubscriptionRow = Readonly<z.infer<typeof subscription>>

@@ -25,7 +25,7 @@ const settings = `select current_setting('server_version_num')::int as version,
   'a' as two_words, true as is_true, false as is_false, null::text as is_null,
   1099511627776::bigint as a_number, '["a"]'::text as some_json, decode('00ff', 'hex') as some_bytes`
 
-type Fault = readonly [is: (row: PostgresRow) => boolean, message: string]
+type ResultFault = readonly [is: (row: PostgresRow) => boolean, message: string]
 
 /** Names and values that must arrive as they were sent: results are read by their names and types. */
 const changes: readonly (readonly [isSame: (row: PostgresRow) => boolean, what: string])[] = [
@@ -38,7 +38,7 @@ const changes: readonly (readonly [isSame: (row: PostgresRow) => boolean, what: 
 ]
 
 /** Only the first fault that applies is reported. */
-const faults: readonly Fault[] = [
+const faults: readonly ResultFault[] = [
   [({ version }) => Number(version) < 130_000, 'the server must be PostgreSQL 13 or later'],
   [
     ({ encoding }) => encoding !== 'UTF8',
@@ -58,7 +58,7 @@ const faults: readonly Fault[] = [
   ],
 ]
 
-const syncFaults: readonly Fault[] = [
+const syncFaults: readonly ResultFault[] = [
   [
     ({ fsync }) => fsync === 'off',
     'fsync is off, so a power cut can lose or damage what was kept: set fsync = on in postgresql.conf',

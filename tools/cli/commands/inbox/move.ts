@@ -25,7 +25,7 @@ interface CommandOptions {
 }
 
 /** A store to move from or to, and how it is shown. */
-interface Endpoint {
+interface NamedStore {
   readonly where: string
   readonly store: InboxStore
 }
@@ -86,7 +86,7 @@ async function run(session: Session, options: CommandOptions, args: readonly str
   }
 }
 
-async function endpoint(session: Session, given = '', isTarget = false): Promise<Endpoint> {
+async function endpoint(session: Session, given = '', isTarget = false): Promise<NamedStore> {
   const { cwd } = session
   const name = fromVariable(session, given)
   if (isPostgresUrl(name)) {

@@ -9,7 +9,7 @@ import {
 } from '../../migrate/legacy-arrivals.ts'
 import { repeated, wholeFrom } from '../../option-values.ts'
 import { count, printable, stamp } from '../../output.ts'
-import type { Verdict } from '../../records.ts'
+import type { MigrationVerdict } from '../../records.ts'
 import { act, declare, type Session } from '../../session.ts'
 
 interface StatusOptions extends InboxChoice {
@@ -81,7 +81,7 @@ function printArrivals({ out }: Session, { source, arrivals, legacy, days, unrea
 
 const noEvent = 'no event arrived at all, which proves nothing'
 
-function whyWait({ quietDays, lastSeen, unread }: Verdict, days: number): string {
+function whyWait({ quietDays, lastSeen, unread }: MigrationVerdict, days: number): string {
   if (quietDays >= days) {
     return `${count(unread, 'outcome')} could not be read and may have a legacy name`
   }

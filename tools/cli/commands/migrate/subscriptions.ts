@@ -14,7 +14,7 @@ import { readText, writeWhole } from '../../files.ts'
 import { count, printable, withoutUser } from '../../output.ts'
 import { act, declare, type Session } from '../../session.ts'
 
-interface SubscriptionsOptions {
+interface ApplyOptions {
   readonly apply?: boolean
   readonly rollback?: boolean
   readonly journal: string
@@ -39,11 +39,7 @@ export const subscriptionsCommand = (session: Session) =>
     .option('--journal <file>', 'records what was done', 'idv-webhooks.subscriptions.json')
     .action(act(session, run))
 
-async function run(
-  session: Session,
-  options: SubscriptionsOptions,
-  [source = '']: readonly string[],
-) {
+async function run(session: Session, options: ApplyOptions, [source = '']: readonly string[]) {
   const { apply, rollback } = options
   if (apply && rollback) throw new CliError('USAGE', 'use --apply or --rollback, not both')
   const isSandbox = /^https?:\/\//.test(source)

@@ -11,7 +11,7 @@ import { Empty, Failed } from '../ui/detail.tsx'
 import { Rows } from '../ui/rows.tsx'
 import { Choice, Search } from '../ui/search.tsx'
 import { EntryDetail } from './entry.tsx'
-import { ask, type Entry, type EntryPage, entityOf, states } from './records.ts'
+import { ask, type EntryRow, type EntryRows, entityOf, states } from './records.ts'
 
 const pageSize = 100
 
@@ -61,16 +61,17 @@ export function EntriesPage() {
 /** Pages of entries; when something changed those that are shown are asked for again. */
 function useEntries(filters: Readonly<Record<string, string>>) {
   const text = query(filters)
-  const [older, setOlder] = useState<{ readonly of: string; readonly pages: readonly EntryPage[] }>(
-    {
-      of: text,
-      pages: [],
-    },
-  )
+  const [older, setOlder] = useState<{
+    readonly of: string
+    readonly pages: readonly EntryRows[]
+  }>({
+    of: text,
+    pages: [],
+  })
   const { data, problem } = useLoad({
     key: `entries ${text}`,
     ask: (signal) =>
-      ask<EntryPage>(`/entries${query({ ...filters, limit: pageSize })}`, { signal }),
+      ask<EntryRows>(`/entries${query({ ...filters, limit: pageSize })}`, { signal }),
     on: ['changed'],
   })
   // A page may only follow the one that it was asked after.
@@ -84,7 +85,7 @@ function useEntries(filters: Readonly<Record<string, string>>) {
   const more = async () => {
     if (cursor === undefined) return
     const path = `/entries${query({ ...filters, limit: 500, cursor })}`
-    const page = await ask<EntryPage>(path).catch(() => undefined)
+    const page = await ask<EntryRows>(path).catch(() => undefined)
     if (!page) return
     setOlder((before) => ({
       of: text,
@@ -94,7 +95,7 @@ function useEntries(filters: Readonly<Record<string, string>>) {
   return { entries, more, problem, loaded: data !== undefined }
 }
 
-function Row({ of }: { readonly of: Entry }) {
+function Row({ of }: { readonly of: EntryRow }) {
   const legacy = of.receivedName !== undefined && of.receivedName !== of.name
   return (
     <>

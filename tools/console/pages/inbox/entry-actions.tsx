@@ -1,7 +1,7 @@
 // Actions on an entry: each says what will happen before it does.
 /** @jsxImportSource preact */
 import { confirmed } from '../ui/confirm.tsx'
-import { ask, type Entry, entityOf } from './records.ts'
+import { ask, type EntryRow, entityOf } from './records.ts'
 
 interface EntryAction {
   readonly name: 'redrive' | 'replay' | 'dismiss'
@@ -41,7 +41,7 @@ export function EntryActions({
   entry,
   onDone,
 }: {
-  readonly entry: Entry
+  readonly entry: EntryRow
   readonly onDone: () => void
 }) {
   const act = ({ name, title, words, danger = false }: EntryAction) => {
@@ -71,7 +71,7 @@ export function EntryActions({
   )
 }
 
-function Forget({ entry, onDone }: { readonly entry: Entry; readonly onDone: () => void }) {
+function Forget({ entry, onDone }: { readonly entry: EntryRow; readonly onDone: () => void }) {
   const entity = entityOf(entry) ?? ''
   const forget = () => {
     const title = `Forget ${entity}?`

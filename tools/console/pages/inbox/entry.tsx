@@ -12,12 +12,12 @@ import { Body, Headers, ScrollText } from '../ui/bytes.tsx'
 import { Detail, DetailHead, Facts } from '../ui/detail.tsx'
 import { attempt, Copy } from '../ui/toast.tsx'
 import { EntryActions } from './entry-actions.tsx'
-import { ask, type Entry, entityOf } from './records.ts'
+import { ask, type EntryRow, entityOf } from './records.ts'
 
-interface Shown {
-  readonly entry: Entry
+interface ShownEntry {
+  readonly entry: EntryRow
   /** The entry of the same entity that is handled first. */
-  readonly waitsFor?: Pick<Entry, 'id' | 'dueAt'>
+  readonly waitsFor?: Pick<EntryRow, 'id' | 'dueAt'>
   readonly shape?: unknown
 }
 
@@ -28,16 +28,16 @@ interface Payload {
   readonly body: string
 }
 
-interface DetailProps {
+interface EntryDetailProps {
   readonly id: string
   readonly onClose: () => void
 }
 
-export function EntryDetail({ id, onClose }: DetailProps) {
+export function EntryDetail({ id, onClose }: EntryDetailProps) {
   const path = `/entries/${encodeURIComponent(id)}`
   const { data, problem, reload } = useLoad({
     key: `entry ${id}`,
-    ask: (signal) => ask<Shown>(path, { signal }),
+    ask: (signal) => ask<ShownEntry>(path, { signal }),
     on: ['changed'],
   })
   // An open entry changes without an event of its own, so every change of the inbox reloads it.
@@ -51,13 +51,13 @@ export function EntryDetail({ id, onClose }: DetailProps) {
   )
 }
 
-interface WholeProps {
-  readonly shown: Shown
+interface WholeEntryProps {
+  readonly shown: ShownEntry
   readonly onClose: () => void
   readonly onDone: () => void
 }
 
-function Whole({ shown: { entry, waitsFor, shape }, onClose, onDone }: WholeProps) {
+function Whole({ shown: { entry, waitsFor, shape }, onClose, onDone }: WholeEntryProps) {
   return (
     <>
       <DetailHead title={entry.name ?? entry.receivedName ?? 'Unreadable'} onClose={onClose}>
@@ -81,7 +81,7 @@ function Whole({ shown: { entry, waitsFor, shape }, onClose, onDone }: WholeProp
   )
 }
 
-function PayloadSection({ entry, shape }: { readonly entry: Entry; readonly shape: unknown }) {
+function PayloadSection({ entry, shape }: { readonly entry: EntryRow; readonly shape: unknown }) {
   const [payload, setPayload] = useState<Payload | undefined>(undefined)
   const reveal = () =>
     attempt(async () => {
@@ -147,7 +147,7 @@ const retried: Readonly<Record<string, string>> = {
   CRASHED: 'The process ended while handling it.',
 }
 
-function Why({ entry: { reason, state, dueAt } }: { readonly entry: Entry }) {
+function Why({ entry: { reason, state, dueAt } }: { readonly entry: EntryRow }) {
   if (!reason) return null
   if (state === 'retry') {
     return (
@@ -164,7 +164,7 @@ function Why({ entry: { reason, state, dueAt } }: { readonly entry: Entry }) {
   )
 }
 
-function Behind({ of: { id, dueAt } }: { readonly of: Pick<Entry, 'id' | 'dueAt'> }) {
+function Behind({ of: { id, dueAt } }: { readonly of: Pick<EntryRow, 'id' | 'dueAt'> }) {
   return (
     <p class="notice" data-tone="warn">
       It waits for an earlier entry of the same entity, <a href={href(['entries', id])}>{id}</a>
@@ -178,7 +178,7 @@ function Behind({ of: { id, dueAt } }: { readonly of: Pick<Entry, 'id' | 'dueAt'
   )
 }
 
-function EntryFacts({ entry: one }: { readonly entry: Entry }) {
+function EntryFacts({ entry: one }: { readonly entry: EntryRow }) {
   const entity = entityOf(one)
   const isRenamed = one.receivedName !== undefined && one.receivedName !== one.name
   const again =
@@ -214,7 +214,7 @@ function EntryFacts({ entry: one }: { readonly entry: Entry }) {
   )
 }
 
-function Handlers({ entry: { handled, failures } }: { readonly entry: Entry }) {
+function Handlers({ entry: { handled, failures } }: { readonly entry: EntryRow }) {
   if (handled.length + failures.length === 0) return null
   return (
     <section>
@@ -241,7 +241,7 @@ function Handlers({ entry: { handled, failures } }: { readonly entry: Entry }) {
   )
 }
 
-async function testOf({ id, name }: Entry): Promise<string> {
+async function testOf({ id, name }: EntryRow): Promise<string> {
   const path = `/entries/${encodeURIComponent(id)}/capture`
   const { capture } = await ask<Pick<TestCase, 'capture'>>(path, {
     method: 'POST',

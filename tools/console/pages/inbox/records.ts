@@ -3,7 +3,7 @@
 import type { InboxStats } from '../../../../src/inbox/admin.ts'
 import type { EntryState, Entry as InboxEntry } from '../../../../src/inbox/entry.ts'
 import type { History } from '../../inbox-history.ts'
-import { type CallOptions, call, config } from '../call.ts'
+import { call, config, type PageFetchOptions } from '../call.ts'
 
 export const states: readonly EntryState[] = [
   'stored',
@@ -14,13 +14,13 @@ export const states: readonly EntryState[] = [
   'skipped',
 ]
 
-type AsJson<Value> = {
+type WithTextDates<Value> = {
   readonly [Key in keyof Value]: Value[Key] extends Date | undefined ? string : Value[Key]
 }
-export type Entry = AsJson<InboxEntry>
+export type EntryRow = WithTextDates<InboxEntry>
 
-export interface EntryPage {
-  readonly entries: readonly Entry[]
+export interface EntryRows {
+  readonly entries: readonly EntryRow[]
   readonly cursor?: string
 }
 
@@ -32,8 +32,8 @@ export interface Overview {
 }
 
 /** A request to the inbox's own routes. */
-export function ask<Answer>(path: string, options?: CallOptions): Promise<Answer> {
+export function ask<Answer>(path: string, options?: PageFetchOptions): Promise<Answer> {
   return call<Answer>(`${config.base}/api${path}`, options)
 }
 
-export const entityOf = ({ entity }: Entry) => entity && `${entity.type}:${entity.id}`
+export const entityOf = ({ entity }: EntryRow) => entity && `${entity.type}:${entity.id}`

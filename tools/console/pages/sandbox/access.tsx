@@ -9,9 +9,9 @@ import { confirmed } from '../ui/confirm.tsx'
 import { Failed } from '../ui/detail.tsx'
 import { Page } from '../ui/shell.tsx'
 import { attempt, Copy } from '../ui/toast.tsx'
-import { control, type Organization } from './resources.ts'
+import { control, type OrganizationRow } from './resources.ts'
 
-interface ApiKey {
+interface KeyRow {
   readonly id: string
   readonly organizationId: string
   readonly key: string
@@ -23,8 +23,8 @@ const plans = ['Professional', 'Business', 'Enterprise', 'Starter']
 
 export function AccessPage() {
   const { data, problem, reload } = useLoad({ key: 'access', ask, on: ['organizations', 'state'] })
-  const [made, setMade] = useState<ApiKey | undefined>(undefined)
-  const done = (key?: ApiKey) => {
+  const [made, setMade] = useState<KeyRow | undefined>(undefined)
+  const done = (key?: KeyRow) => {
     setMade(key)
     reload()
   }
@@ -53,16 +53,16 @@ export function AccessPage() {
 
 async function ask(signal: AbortSignal) {
   const [organizations, keys] = await Promise.all([
-    call<{ readonly data: readonly Organization[] }>(`${control}/organizations`, { signal }),
-    call<{ readonly data: readonly ApiKey[] }>(`${control}/api-keys`, { signal }),
+    call<{ readonly data: readonly OrganizationRow[] }>(`${control}/organizations`, { signal }),
+    call<{ readonly data: readonly KeyRow[] }>(`${control}/api-keys`, { signal }),
   ])
   return { organizations: organizations.data, keys: keys.data }
 }
 
 interface CardProps {
-  readonly of: Organization
-  readonly keys: readonly ApiKey[]
-  readonly onDone: (made?: ApiKey) => void
+  readonly of: OrganizationRow
+  readonly keys: readonly KeyRow[]
+  readonly onDone: (made?: KeyRow) => void
 }
 
 function Card({ of, keys, onDone }: CardProps) {
@@ -123,7 +123,7 @@ function Card({ of, keys, onDone }: CardProps) {
 
 function generate(organizationId: string, onDone: CardProps['onDone']) {
   return attempt(async () => {
-    const made = await call<ApiKey>(`${control}/api-keys`, {
+    const made = await call<KeyRow>(`${control}/api-keys`, {
       method: 'POST',
       body: { organizationId },
     })
@@ -132,7 +132,7 @@ function generate(organizationId: string, onDone: CardProps['onDone']) {
   })
 }
 
-function Key({ of, onDone }: { readonly of: ApiKey; readonly onDone: CardProps['onDone'] }) {
+function Key({ of, onDone }: { readonly of: KeyRow; readonly onDone: CardProps['onDone'] }) {
   const { id, key, active, createdAt } = of
   const revoke = () => {
     const text = 'Every request with this key is answered 401 from now on.'

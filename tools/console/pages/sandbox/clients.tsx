@@ -12,7 +12,7 @@ import { Detail, DetailHead, Facts } from '../ui/detail.tsx'
 import { type FormField, FormFields, toBody, type Values, words } from '../ui/form.tsx'
 import { isRevealed, Masked, RevealButton } from '../ui/masked.tsx'
 import { type FilterField, listed, RecordsPage } from './records.tsx'
-import { type Client, control, type DeliverySummary } from './resources.ts'
+import { type Client, control, type DeliveryLine } from './resources.ts'
 import { History } from './verification.tsx'
 
 const identity = [
@@ -78,15 +78,15 @@ function Row({ of }: { readonly of: Client }) {
   )
 }
 
-interface Shown {
+interface ShownClient {
   readonly client: Client
-  readonly deliveries: readonly DeliverySummary[]
+  readonly deliveries: readonly DeliveryLine[]
 }
 
 function ClientDetail({ id, onClose }: { readonly id: string; readonly onClose: () => void }) {
   const { data, problem } = useLoad({
     key: `client ${id}`,
-    ask: (signal) => call<Shown>(`/_console/clients/${encodeURIComponent(id)}`, { signal }),
+    ask: (signal) => call<ShownClient>(`/_console/clients/${encodeURIComponent(id)}`, { signal }),
     on: ['client', 'delivery', 'state'],
   })
   return (
@@ -96,7 +96,7 @@ function ClientDetail({ id, onClose }: { readonly id: string; readonly onClose: 
   )
 }
 
-function Whole({ shown, onClose }: { readonly shown: Shown; readonly onClose: () => void }) {
+function Whole({ shown, onClose }: { readonly shown: ShownClient; readonly onClose: () => void }) {
   const { client, deliveries } = shown
   const { id, active } = client
   const [editing, setEditing] = useState(false)

@@ -10,7 +10,7 @@ import { Page } from '../ui/shell.tsx'
 import { attempt } from '../ui/toast.tsx'
 import { control } from './resources.ts'
 
-interface Clock {
+export interface ShownClock {
   readonly now: string
   readonly frozen: boolean
 }
@@ -25,7 +25,7 @@ const leaps = [
 export function ClockPage() {
   const { data, reload } = useLoad({
     key: 'clock',
-    ask: (signal) => call<Clock>(`${control}/clock`, { signal }),
+    ask: (signal) => call<ShownClock>(`${control}/clock`, { signal }),
     on: ['clock', 'state'],
   })
   const [wanted, setWanted] = useState('')

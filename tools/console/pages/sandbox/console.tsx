@@ -9,7 +9,7 @@ import { type PlaceGroup, place, Shell } from '../ui/shell.tsx'
 import { AccessPage } from './access.tsx'
 import { AssumptionsPage } from './assumptions.tsx'
 import { ClientsPage } from './clients.tsx'
-import { ClockPage } from './clock.tsx'
+import { ClockPage, type ShownClock } from './clock.tsx'
 import { DeliveriesPage } from './deliveries.tsx'
 import { FaultsPage } from './faults.tsx'
 import { OutboxPage } from './outbox.tsx'
@@ -55,16 +55,11 @@ export function SandboxConsole() {
   return <Shell groups={groups} about={location.host} foot={<ClockNote />} />
 }
 
-interface Clock {
-  readonly now: string
-  readonly frozen: boolean
-}
-
 /** The sandbox's time is not everybody's: it is said wherever one is. */
 function ClockNote() {
   const { data } = useLoad({
     key: 'clock',
-    ask: (signal) => call<Clock>(`${control}/clock`, { signal }),
+    ask: (signal) => call<ShownClock>(`${control}/clock`, { signal }),
     on: ['clock', 'state'],
   })
   useEffect(() => {

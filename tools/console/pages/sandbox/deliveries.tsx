@@ -13,7 +13,7 @@ import { Rows } from '../ui/rows.tsx'
 import { Choice, Search } from '../ui/search.tsx'
 import { DeliveryDetail } from './delivery.tsx'
 import { askOlder, begin, isLoaded, listProblem, select, total } from './delivery-list.ts'
-import { control, type DeliverySummary, type Subscription } from './resources.ts'
+import { control, type DeliveryLine, type ListedSubscription } from './resources.ts'
 
 const statuses = ['pending', 'delivered', 'failed', 'dropped', 'held']
 export function DeliveriesPage() {
@@ -23,7 +23,10 @@ export function DeliveriesPage() {
   const filters = Object.fromEntries(query)
   const items = select(filters)
   const back = () => go(href(['deliveries'], query))
-  const { data } = useList<Subscription>(`${control}/subscriptions`, ['subscription', 'state'])
+  const { data } = useList<ListedSubscription>(`${control}/subscriptions`, [
+    'subscription',
+    'state',
+  ])
   const subscriptions = data ?? []
   const hosts = new Map(subscriptions.map((one) => [one.id, one.url.replace(/^https?:\/\//, '')]))
   return (
@@ -70,7 +73,7 @@ export function DeliveriesPage() {
   )
 }
 
-function Row({ of, host }: { readonly of: DeliverySummary; readonly host: string | undefined }) {
+function Row({ of, host }: { readonly of: DeliveryLine; readonly host: string | undefined }) {
   const last = of.attempts.at(-1)
   const fault = of.fault ?? last?.fault
   return (

@@ -4,13 +4,13 @@ import { batch, computed, signal } from '@preact/signals'
 import { defined } from '../../../../src/foundation/defined.ts'
 import { call, Problem, query } from '../call.ts'
 import { listen, resync } from '../load.ts'
-import { type Attempt, control, type DeliverySummary, type Page } from './resources.ts'
+import { type AttemptRow, control, type DeliveryLine, type ListPage } from './resources.ts'
 
 const pageSize = 1000
 /** Older ones are let go, so that a page that stays open for a week stays light. */
 const most = 20_000
 
-const byId = new Map<string, DeliverySummary>()
+const byId = new Map<string, DeliveryLine>()
 /** Oldest first. */
 let order: string[] = []
 const version = signal(0)
@@ -20,21 +20,21 @@ export const listProblem = signal<Problem | undefined>(undefined)
 let whole = false
 
 /** The stream sends whole rows; a list needs their summaries. */
-type Heard = Omit<DeliverySummary, 'attempts'> & {
+type Heard = Omit<DeliveryLine, 'attempts'> & {
   readonly removed?: boolean
   readonly body?: string
-  readonly attempts: readonly (Attempt & { readonly status?: number })[]
+  readonly attempts: readonly (AttemptRow & { readonly status?: number })[]
 }
 
 /** A question for a page; what is heard meanwhile is newer than its answer. */
-interface Question {
+interface PageQuestion {
   readonly page: number
   readonly heard: Set<string>
   /** Asked before something that its answer may not show yet. */
   stale: boolean
 }
 
-let question: Question | undefined
+let question: PageQuestion | undefined
 
 function hear({ id, ...row }: Heard): void {
   if (row.removed) return
@@ -55,11 +55,11 @@ function hear({ id, ...row }: Heard): void {
 
 /** Asks for a page; one question at a time. */
 async function ask(page: number): Promise<void> {
-  const own: Question = { page, heard: new Set(), stale: false }
+  const own: PageQuestion = { page, heard: new Set(), stale: false }
   question = own
   try {
     const path = `${control}/deliveries${query({ page, limit: pageSize })}`
-    const answer = await call<Page<DeliverySummary>>(path)
+    const answer = await call<ListPage<DeliveryLine>>(path)
     listProblem.value = undefined
     if (!own.stale) take(answer, own)
   } catch (error) {
@@ -69,7 +69,7 @@ async function ask(page: number): Promise<void> {
   if (own.stale) await ask(1)
 }
 
-function take({ data, pagination }: Page<DeliverySummary>, { page, heard }: Question): void {
+function take({ data, pagination }: ListPage<DeliveryLine>, { page, heard }: PageQuestion): void {
   const asked = data.toReversed()
   const fresh = new Set(asked.map(({ id }) => id))
   const older = asked.filter(({ id }) => !byId.has(id)).map(({ id }) => id)
@@ -120,7 +120,7 @@ export function askOlder(): void {
   void ask(Math.floor(order.length / pageSize) + 1)
 }
 
-export interface DeliveryFilter {
+export interface ListFilter {
   readonly event?: string | undefined
   readonly status?: string | undefined
   readonly subscriptionId?: string | undefined
@@ -128,10 +128,10 @@ export interface DeliveryFilter {
 }
 
 /** Those that fit, newest first. */
-export function select(filter: DeliveryFilter): readonly DeliverySummary[] {
+export function select(filter: ListFilter): readonly DeliveryLine[] {
   version.value
   const { event, status, subscriptionId, search } = filter
-  const found: DeliverySummary[] = []
+  const found: DeliveryLine[] = []
   for (let at = order.length - 1; at >= 0; at--) {
     const one = byId.get(order[at] ?? '')
     if (!one) continue
@@ -144,7 +144,7 @@ export function select(filter: DeliveryFilter): readonly DeliverySummary[] {
   return found
 }
 
-function fits({ id, eventId, resourceId, event }: DeliverySummary, search: string): boolean {
+function fits({ id, eventId, resourceId, event }: DeliveryLine, search: string): boolean {
   return [id, eventId, resourceId, event].some((text) => text.includes(search))
 }
 

@@ -11,21 +11,21 @@ import { Body, Headers, SideBySide, Took } from '../ui/bytes.tsx'
 import { Detail, DetailHead, Facts } from '../ui/detail.tsx'
 import { isRevealed, RevealButton, recordReveal } from '../ui/masked.tsx'
 import { Copy, attempt as tried } from '../ui/toast.tsx'
-import { type Attempt, control, type Delivery } from './resources.ts'
+import { type AttemptRow, control, type DeliveryRecord } from './resources.ts'
 
 /** The proof that an attempt gives to a receiver with the right secret. */
-interface Proof {
+interface ShownProof {
   readonly ok: boolean
   readonly code?: string
   readonly diagnosis?: { readonly cause: string; readonly message: string; readonly fix: string }
 }
 
-interface DetailProps {
+interface DeliveryDetailProps {
   readonly id: string
   readonly onClose: () => void
 }
 
-export function DeliveryDetail({ id, onClose }: DetailProps) {
+export function DeliveryDetail({ id, onClose }: DeliveryDetailProps) {
   const { data, problem, reload } = useLoad({
     key: `delivery ${id}`,
     ask: (signal) => ask(id, signal),
@@ -38,13 +38,13 @@ export function DeliveryDetail({ id, onClose }: DetailProps) {
   )
 }
 
-interface WholeProps {
-  readonly shown: Shown
+interface WholeDeliveryProps {
+  readonly shown: DiagnosedDelivery
   readonly onClose: () => void
   readonly onDone: () => void
 }
 
-function Whole({ shown: { delivery, proofs }, onClose, onDone }: WholeProps) {
+function Whole({ shown: { delivery, proofs }, onClose, onDone }: WholeDeliveryProps) {
   const { id } = delivery
   return (
     <>
@@ -76,16 +76,18 @@ function Whole({ shown: { delivery, proofs }, onClose, onDone }: WholeProps) {
   )
 }
 
-interface Shown {
-  readonly delivery: Delivery
-  readonly proofs: readonly Proof[]
+interface DiagnosedDelivery {
+  readonly delivery: DeliveryRecord
+  readonly proofs: readonly ShownProof[]
 }
 
-async function ask(id: string, signal: AbortSignal): Promise<Shown> {
+async function ask(id: string, signal: AbortSignal): Promise<DiagnosedDelivery> {
   const name = encodeURIComponent(id)
   const [delivery, { data }] = await Promise.all([
-    call<Delivery>(`${control}/deliveries/${name}`, { signal }),
-    call<{ readonly data: readonly Proof[] }>(`/_console/deliveries/${name}/diagnosis`, { signal }),
+    call<DeliveryRecord>(`${control}/deliveries/${name}`, { signal }),
+    call<{ readonly data: readonly ShownProof[] }>(`/_console/deliveries/${name}/diagnosis`, {
+      signal,
+    }),
   ])
   return { delivery, proofs: data }
 }
@@ -105,7 +107,7 @@ function Resend({ id, onDone }: { readonly id: string; readonly onDone: () => vo
 }
 
 /** The last attempt as it was sent, or the delivery as it will be. */
-function sent(delivery: Delivery) {
+function sent(delivery: DeliveryRecord) {
   const last = delivery.attempts.at(-1)
   const { method = 'POST', url = '', headers = {}, body = delivery.body } = last?.request ?? {}
   return { method, url, headers: Object.entries(headers), body }
@@ -120,8 +122,8 @@ function FaultBadge({ of }: { readonly of: string }) {
 }
 
 interface CopiesProps {
-  readonly delivery: Delivery
-  readonly proof: Proof | undefined
+  readonly delivery: DeliveryRecord
+  readonly proof: ShownProof | undefined
 }
 
 function Copies({ delivery, proof }: CopiesProps) {
@@ -152,7 +154,7 @@ function Copies({ delivery, proof }: CopiesProps) {
   )
 }
 
-function DeliveryFacts({ delivery: one }: { readonly delivery: Delivery }) {
+function DeliveryFacts({ delivery: one }: { readonly delivery: DeliveryRecord }) {
   const page = one.canonicalEvent.startsWith('client') ? 'clients' : 'verifications'
   return (
     <section>
@@ -177,11 +179,11 @@ function DeliveryFacts({ delivery: one }: { readonly delivery: Delivery }) {
 }
 
 interface AttemptProps {
-  readonly attempt: Attempt
+  readonly attempt: AttemptRow
   readonly number: number
   readonly open: boolean
-  readonly proof: Proof | undefined
-  readonly delivery: Delivery
+  readonly proof: ShownProof | undefined
+  readonly delivery: DeliveryRecord
 }
 
 function AttemptView({ attempt, number, open, proof, delivery }: AttemptProps) {

@@ -10,7 +10,7 @@ import { Page } from '../ui/shell.tsx'
 import { attempt } from '../ui/toast.tsx'
 import { control } from './resources.ts'
 
-interface Fault {
+interface FaultRow {
   readonly kind: string
   readonly times?: number
   readonly probability?: number
@@ -23,11 +23,11 @@ const path = `${control}/faults`
 export function FaultsPage() {
   const { data, problem, reload } = useLoad({
     key: 'faults',
-    ask: (signal) => call<{ readonly faults: readonly Fault[] }>(path, { signal }),
+    ask: (signal) => call<{ readonly faults: readonly FaultRow[] }>(path, { signal }),
     on: ['faults', 'delivery', 'state'],
   })
   const faults = data?.faults ?? []
-  const set = (next: readonly Fault[]) =>
+  const set = (next: readonly FaultRow[]) =>
     attempt(async () => {
       const sent = next.map(({ struck: _, ...rest }) => rest)
       await call(path, { method: 'PUT', body: { faults: sent } })
@@ -74,7 +74,7 @@ export function FaultsPage() {
   )
 }
 
-function howOften({ times, probability }: Fault): string {
+function howOften({ times, probability }: FaultRow): string {
   const count = times === undefined ? 'always' : times === 1 ? 'once' : `${times} times`
   return probability === undefined ? count : `${count}, with probability ${probability}`
 }
@@ -105,7 +105,7 @@ const kinds: Readonly<Record<FaultKind, true>> = {
   slow: true,
 }
 
-function NewFault({ onAdd }: { readonly onAdd: (fault: Fault) => void }) {
+function NewFault({ onAdd }: { readonly onAdd: (fault: FaultRow) => void }) {
   const [kind, setKind] = useState('duplicate')
   const [times, setTimes] = useState('1')
   const add = () => onAdd({ kind, ...(times && { times: Number(times) }) })

@@ -9,12 +9,12 @@ import { Empty, Failed } from '../ui/detail.tsx'
 import { isRevealed, Masked, RevealButton } from '../ui/masked.tsx'
 import { Page } from '../ui/shell.tsx'
 import { Copy } from '../ui/toast.tsx'
-import { control, type Mail } from './resources.ts'
+import { control, type MailRow } from './resources.ts'
 
 const of = 'outbox'
 
 export function OutboxPage() {
-  const { data, problem } = useList<Mail>(`${control}/outbox`, ['mail', 'state'])
+  const { data, problem } = useList<MailRow>(`${control}/outbox`, ['mail', 'state'])
   const mails = (data ?? []).toReversed()
   return (
     <Page title="Outbox" actions={<RevealButton of={of}>Reveal recipients</RevealButton>}>
@@ -38,7 +38,7 @@ export function OutboxPage() {
   )
 }
 
-function MailCard({ mail }: { readonly mail: Mail }) {
+function MailCard({ mail }: { readonly mail: MailRow }) {
   const { kind, to, subject, verificationId, createdAt, link, shared, transport, error } = mail
   // The subject of a shared result names who gets it.
   const title = kind === 'invitation' ? subject : <Masked of={of}>{subject}</Masked>

@@ -16,8 +16,8 @@ import {
   api,
   control,
   keyOf,
-  type Organization,
-  type Page as PageOf,
+  type OrganizationRow,
+  type ListPage as PageOf,
   type Pagination,
   read,
 } from './resources.ts'
@@ -55,7 +55,7 @@ const firstOrganization = 'org_acme'
 const organization = computed(() => route.value.query.get('org') ?? firstOrganization)
 
 function Organizations() {
-  const { data } = useList<Organization>(`${control}/organizations`, ['state'])
+  const { data } = useList<OrganizationRow>(`${control}/organizations`, ['state'])
   return (
     <label>
       <span class="hidden">Organization</span>

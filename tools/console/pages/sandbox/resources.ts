@@ -10,10 +10,10 @@ import { call } from '../call.ts'
 export type { Client, Pagination, Verification }
 
 export type Assembled = Omit<AssembledVerification, 'steps'> & {
-  readonly steps: readonly TrailEntry[]
+  readonly steps: readonly TrailRow[]
 }
 
-export interface TrailEntry {
+export interface TrailRow {
   readonly at: string
   readonly action: string
   readonly actor: string
@@ -22,12 +22,12 @@ export interface TrailEntry {
   readonly reason?: string
 }
 
-export interface Page<Item> {
+export interface ListPage<Item> {
   readonly data: readonly Item[]
   readonly pagination: Pagination
 }
 
-export interface DeliverySummary {
+export interface DeliveryLine {
   readonly id: string
   readonly subscriptionId: string
   readonly eventId: string
@@ -48,13 +48,13 @@ export interface AttemptSummary {
   readonly fault?: string
 }
 
-export interface Delivery extends Omit<DeliverySummary, 'attempts'> {
+export interface DeliveryRecord extends Omit<DeliveryLine, 'attempts'> {
   /** Base64 of what was signed. */
   readonly body: string
-  readonly attempts: readonly Attempt[]
+  readonly attempts: readonly AttemptRow[]
 }
 
-export interface Attempt {
+export interface AttemptRow {
   readonly at: string
   readonly durationMs?: number
   readonly request: {
@@ -73,7 +73,7 @@ export interface Attempt {
   readonly fault?: string
 }
 
-export interface Subscription {
+export interface ListedSubscription {
   readonly id: string
   readonly url: string
   readonly events: readonly string[]
@@ -83,7 +83,7 @@ export interface Subscription {
   readonly createdAt: string
 }
 
-export interface Mail {
+export interface MailRow {
   readonly id: string
   readonly kind: string
   readonly to: string
@@ -97,7 +97,7 @@ export interface Mail {
   readonly error?: string
 }
 
-export interface Organization {
+export interface OrganizationRow {
   readonly id: string
   readonly name: string
   readonly plan: string

@@ -10,12 +10,12 @@ import { Empty, Failed } from '../ui/detail.tsx'
 import { type FormField, FormFields, type Values } from '../ui/form.tsx'
 import { Page } from '../ui/shell.tsx'
 import { attempt, Copy } from '../ui/toast.tsx'
-import { control, type Subscription } from './resources.ts'
+import { control, type ListedSubscription } from './resources.ts'
 
 const path = `${control}/subscriptions`
 
 export function SubscriptionsPage() {
-  const { data, problem, reload } = useList<Subscription>(path, ['subscription', 'state'])
+  const { data, problem, reload } = useList<ListedSubscription>(path, ['subscription', 'state'])
   const list = data ?? []
   return (
     <Page title="Subscriptions">
@@ -78,7 +78,7 @@ function NewSubscription({ onDone }: { readonly onDone: () => void }) {
   )
 }
 
-function Card({ of, onDone }: { readonly of: Subscription; readonly onDone: () => void }) {
+function Card({ of, onDone }: { readonly of: ListedSubscription; readonly onDone: () => void }) {
   const { id, url, events, secret, active, createdAt } = of
   const change = (body: object, done: string) =>
     attempt(async () => {
@@ -115,11 +115,11 @@ function Card({ of, onDone }: { readonly of: Subscription; readonly onDone: () =
 }
 
 async function revealed(id: string): Promise<string> {
-  const { secret } = await call<Subscription>(`${path}/${id}?reveal=true`)
+  const { secret } = await call<ListedSubscription>(`${path}/${id}?reveal=true`)
   return secret
 }
 
-function rotate({ id }: Subscription, onDone: () => void): Promise<void> {
+function rotate({ id }: ListedSubscription, onDone: () => void): Promise<void> {
   const text =
     'A new secret signs every delivery from now on. The old one also signs for a day, so that nothing is refused while you update the receiver.'
   return confirmed({ title: 'Rotate its secret?', text, yes: 'Rotate' }, async () => {
@@ -129,7 +129,7 @@ function rotate({ id }: Subscription, onDone: () => void): Promise<void> {
   })
 }
 
-function remove({ id, url }: Subscription, onDone: () => void): Promise<void> {
+function remove({ id, url }: ListedSubscription, onDone: () => void): Promise<void> {
   const text = `Nothing more is sent to ${url}; pending deliveries are dropped.`
   const question = { title: 'Remove this subscription?', text, yes: 'Remove', danger: true }
   return confirmed(question, async () => {

@@ -21,9 +21,9 @@ import { type FilterField, listed, RecordsPage } from './records.tsx'
 import {
   type Assembled,
   control,
-  type DeliverySummary,
-  type Mail,
-  type TrailEntry,
+  type DeliveryLine,
+  type MailRow,
+  type TrailRow,
   type Verification,
 } from './resources.ts'
 
@@ -87,30 +87,31 @@ function Row({ of }: { readonly of: Verification }) {
   )
 }
 
-interface StepData {
+interface ShownStep {
   readonly completedAt: string
   readonly [field: string]: unknown
 }
 
-interface Shown {
+interface CaseView {
   readonly verification: Assembled
   /** By step; null until it is completed. */
-  readonly data: Readonly<Record<string, StepData | null>>
+  readonly data: Readonly<Record<string, ShownStep | null>>
   readonly allowed: readonly string[]
   readonly link: string
-  readonly deliveries: readonly DeliverySummary[]
-  readonly mail: readonly Mail[]
+  readonly deliveries: readonly DeliveryLine[]
+  readonly mail: readonly MailRow[]
 }
 
-interface DetailProps {
+interface VerificationDetailProps {
   readonly id: string
   readonly onClose: () => void
 }
 
-function VerificationDetail({ id, onClose }: DetailProps) {
+function VerificationDetail({ id, onClose }: VerificationDetailProps) {
   const { data, problem } = useLoad({
     key: `verification ${id}`,
-    ask: (signal) => call<Shown>(`/_console/verifications/${encodeURIComponent(id)}`, { signal }),
+    ask: (signal) =>
+      call<CaseView>(`/_console/verifications/${encodeURIComponent(id)}`, { signal }),
     on: ['verification', 'delivery', 'mail', 'state'],
   })
   return (
@@ -120,7 +121,7 @@ function VerificationDetail({ id, onClose }: DetailProps) {
   )
 }
 
-function Whole({ shown, onClose }: { readonly shown: Shown; readonly onClose: () => void }) {
+function Whole({ shown, onClose }: { readonly shown: CaseView; readonly onClose: () => void }) {
   const { verification: one, link } = shown
   return (
     <>
@@ -172,7 +173,7 @@ const warnings: Readonly<Record<string, string>> = {
 }
 
 /** A button for exactly what is legal now. */
-function Actions({ shown: { verification, allowed } }: { readonly shown: Shown }) {
+function Actions({ shown: { verification, allowed } }: { readonly shown: CaseView }) {
   const { id } = verification
   const act = async (action: string) => {
     const work = async () => {
@@ -201,7 +202,7 @@ function Actions({ shown: { verification, allowed } }: { readonly shown: Shown }
   )
 }
 
-function Steps({ shown: { verification, data } }: { readonly shown: Shown }) {
+function Steps({ shown: { verification, data } }: { readonly shown: CaseView }) {
   const { id, requirements, currentStep } = verification
   return (
     <section>
@@ -238,7 +239,7 @@ function Given({ of, data: { status: _, completedAt: __, ...rest } }: GivenProps
 
 interface GivenProps {
   readonly of: string
-  readonly data: StepData
+  readonly data: ShownStep
 }
 
 function inWords(value: unknown) {
@@ -250,7 +251,7 @@ function inWords(value: unknown) {
 
 interface TrailProps {
   readonly of: string
-  readonly entries: readonly TrailEntry[]
+  readonly entries: readonly TrailRow[]
 }
 
 function Trail({ of, entries }: TrailProps) {
@@ -277,7 +278,7 @@ function Trail({ of, entries }: TrailProps) {
 }
 
 /** The events of a resource, and what came of sending them. */
-export function History({ deliveries }: { readonly deliveries: readonly DeliverySummary[] }) {
+export function History({ deliveries }: { readonly deliveries: readonly DeliveryLine[] }) {
   return (
     <section>
       <h3>Events sent</h3>

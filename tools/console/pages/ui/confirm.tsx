@@ -3,9 +3,9 @@
 import { signal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
-import { attempt, type Work } from './toast.tsx'
+import { type Action, attempt } from './toast.tsx'
 
-interface Question {
+interface Confirmation {
   readonly title: string
   readonly text: ComponentChildren
   readonly yes: string
@@ -13,10 +13,10 @@ interface Question {
   readonly answer: (yes: boolean) => void
 }
 
-const question = signal<Question | undefined>(undefined)
+const question = signal<Confirmation | undefined>(undefined)
 
 /** Resolves to what the reader decides. */
-function confirm(asked: Omit<Question, 'answer'>): Promise<boolean> {
+function confirm(asked: Omit<Confirmation, 'answer'>): Promise<boolean> {
   return new Promise((resolve) => {
     question.value = {
       ...asked,
@@ -29,7 +29,7 @@ function confirm(asked: Omit<Question, 'answer'>): Promise<boolean> {
 }
 
 /** Runs what a button does once the reader confirms it, and says what became of it. */
-export async function confirmed(asked: Omit<Question, 'answer'>, work: Work): Promise<void> {
+export async function confirmed(asked: Omit<Confirmation, 'answer'>, work: Action): Promise<void> {
   if (await confirm(asked)) await attempt(work)
 }
 

@@ -10,7 +10,7 @@ import { Confirm, Dialog } from './confirm.tsx'
 import { Facts } from './detail.tsx'
 import { Toasts } from './toast.tsx'
 
-interface Place {
+interface NavigationItem {
   readonly path: string
   readonly title: string
   /** After `g`. */
@@ -19,13 +19,13 @@ interface Place {
 }
 
 /** A page at the address that its title gives. */
-export function place(title: string, letter: string, page: ComponentType): Place {
+export function place(title: string, letter: string, page: ComponentType): NavigationItem {
   return { path: title.toLowerCase(), title, letter, page }
 }
 
 export interface PlaceGroup {
   readonly title?: string
-  readonly places: readonly Place[]
+  readonly places: readonly NavigationItem[]
 }
 
 interface ShellProps {
@@ -134,7 +134,7 @@ function Live() {
   )
 }
 
-function Help({ places }: { readonly places: readonly Place[] }) {
+function Help({ places }: { readonly places: readonly NavigationItem[] }) {
   const close = () => {
     helpShown.value = false
   }

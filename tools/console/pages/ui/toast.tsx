@@ -24,10 +24,10 @@ function say(text: string, tone: Toast['tone'] = 'good'): void {
 }
 
 /** The work of a button; it gives the words for what was done. */
-export type Work = () => Promise<string | undefined>
+export type Action = () => Promise<string | undefined>
 
 /** Runs what a button does, and says what became of it. */
-export async function attempt(work: Work): Promise<boolean> {
+export async function attempt(work: Action): Promise<boolean> {
   try {
     const done = await work()
     if (done) say(done)
