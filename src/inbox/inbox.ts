@@ -1,7 +1,6 @@
 // The policy over any store: what is kept under which key, for how long, and for whom it is opened.
 import { randomBytes } from 'node:crypto'
 import { WebhookError } from '../errors.ts'
-import { orAborted } from '../foundation/abortable.ts'
 import { type Clock, createAgeClock } from '../foundation/clock.ts'
 import type { Entity } from '../protocol/events.ts'
 import { type EntryPage, InboxAdmin, type InboxStats, type StatsOptions } from './admin.ts'
@@ -13,13 +12,12 @@ import { createFingerprints } from './fingerprint.ts'
 import { checkedInboxOptions, type InboxLimits, type InboxOptions } from './inbox-options.ts'
 import { Leases } from './leases.ts'
 import { assertNotMoved } from './move.ts'
-import type { EntryDeps } from './new-entry.ts'
-import { deadline, StoreOpening } from './opening.ts'
-import { assignedEntry, insertOccurrence } from './recurrence.ts'
-import { keysPurged, purge } from './retention.ts'
+import { type EntryDeps, toNewEntry } from './new-entry.ts'
+import { assignedEntry, toRecurrence } from './recurrence.ts'
+import { keysPurged, purge, sweepTime } from './retention.ts'
 import type { InboxStore, StoreCapabilities } from './store.ts'
-import type { Operated, SettledWork, Swept, Verdict, Work, WorkSource } from './work.ts'
-import type { Inserted } from './work-store.ts'
+import type { Operated, Work } from './work.ts'
+import type { NewEntry } from './work-store.ts'
 
 /**
  * Stores verified deliveries before they are acknowledged, until they are handled. `Tx` is the type of
@@ -87,85 +85,85 @@ interface Opened {
   readonly admin: InboxAdmin
 }
 
-class DurableInbox implements Inbox, WorkSource {
+/** An inbox with the parts that a worker uses. */
+export class DurableInbox implements Inbox {
   readonly capabilities: StoreCapabilities
   readonly now: Clock
-  readonly lease: number
+  /** Milliseconds within which a working store answers. */
   readonly timeout: number
-  readonly watch: WorkSource['watch']
-  readonly transaction?: WorkSource['transaction']
+  /** Claims entries and settles them. */
+  readonly leases: Leases
   readonly #store: InboxStore
   readonly #limits: InboxLimits
   readonly #encryption: Encryption
-  readonly #leases: Leases
-  readonly #nextId: () => string
-  readonly #wakes = new Set<() => void>()
-  readonly #keeps = new Set<(at: number) => void>()
+  readonly #nextId = createEntryIds()
+  readonly #wakes = new Set<(keptAt?: number) => void>()
   readonly #reports = new Set<(operated: Operated) => void>()
-  readonly #opening: StoreOpening<Opened>
+  #opening: Promise<Opened> | undefined
+  /** Set while it is open, unless its store has a clock to refresh. */
+  #opened: Opened | undefined
+  #closing: Promise<void> | undefined
+  #wasClosed = false
   /** The vendor whose events it holds, once a receiver or a worker has said so. */
   #vendor: { readonly name: string | undefined } | undefined
   #isVendorChecked = false
 
   constructor(options: InboxOptions) {
-    this.#limits = checkedInboxOptions(options)
-    this.#store = options.store
+    const limits = checkedInboxOptions(options)
     const { store } = options
-    this.capabilities = { ...store.capabilities, dedupeDays: this.#limits.retention.keys }
+    this.#limits = limits
+    this.#store = store
+    this.capabilities = { ...store.capabilities, dedupeDays: limits.retention.keys }
     this.now = options.now ?? store.now ?? createAgeClock()
-    this.#encryption = createEncryption(options.encryption)
-    this.lease = this.#limits.lease
-    this.timeout = this.#limits.timeout
+    this.timeout = limits.timeout
+    const encryption = createEncryption(options.encryption)
+    this.#encryption = encryption
     const hold = options.onDead === 'block'
-    const encryption = this.#encryption
-    this.#leases = new Leases({ ...this.#limits, store, encryption, now: this.now, hold })
-    this.watch = this.#leases.watch
-    this.#nextId = createEntryIds(this.now)
-    this.#opening = new StoreOpening({ store, begin: () => this.#begin() })
-    const { transaction } = store
-    if (transaction) {
-      this.transaction = (work, handler) =>
-        transaction.call(store, this.#leases.latestLease(work), handler)
-    }
+    const { now } = this
+    this.leases = new Leases({
+      ...{ ...limits, store, encryption, now, hold },
+      assigned: (work, arrival) => this.#assigned(work, arrival),
+      wake: () => this.#wake(),
+    })
   }
 
   async open(): Promise<void> {
-    await this.#opening.open()
+    await this.#open()
   }
 
   async close(): Promise<void> {
-    this.#leases.reset()
+    this.leases.reset()
     this.#isVendorChecked = false
+    const opening = this.#opening
+    this.#opening = undefined
+    this.#opened = undefined
+    this.#wasClosed = true
+    if (opening) this.#closing = this.#end(opening)
+    const closing = this.#closing
     // Longer than an answer: the log is moved into the file.
-    await this.#opening.close(this.timeout * 5)
+    if (closing) await withDeadline(this.timeout * 5, () => closing)
   }
 
   get isClosed(): boolean {
-    return this.#opening.isClosed
+    return this.#wasClosed && !this.#opening
   }
 
+  /** @throws WebhookError `INBOX_INVALID` if a receiver for another vendor has the inbox */
   bindVendor(name: string | undefined): void {
     this.#vendor ??= { name }
     if (this.#vendor.name !== name) throw otherVendor('inbox', this.#vendor.name, name)
   }
 
+  /** Opens the inbox for the worker of a vendor's receiver. */
   async openFor(vendor: string | undefined): Promise<void> {
-    await this.#opening.open()
+    await this.#open()
     if (this.#isVendorChecked) return
     await assertVendor(this.#store, this.#encryption, vendor)
     this.#isVendorChecked = true
   }
 
-  async keep(arrival: Arrival): Promise<Kept> {
-    const { signal, stop } = deadline(this.timeout)
-    try {
-      const { making } = await this.#opening.open(signal)
-      const storedAt = Math.floor(this.now().getTime())
-      const deps = { ...making, id: this.#nextId(), storedAt, signal }
-      return this.#kept(await insertOccurrence(this.#store, arrival, deps), storedAt)
-    } finally {
-      stop()
-    }
+  keep(arrival: Arrival): Promise<Kept> {
+    return withDeadline(this.timeout, (signal) => this.#keep(arrival, signal))
   }
 
   async remembersSince(): Promise<Date | undefined> {
@@ -175,20 +173,19 @@ class DurableInbox implements Inbox, WorkSource {
   }
 
   async check(): Promise<void> {
-    const { signal, stop } = deadline(this.timeout)
-    await orAborted(this.stats(), signal).finally(stop)
+    await withDeadline(this.timeout, () => this.stats())
   }
 
   async find(query: EntryQuery = {}): Promise<EntryPage> {
-    return (await this.#admin()).find(query)
+    return (await this.#open()).admin.find(query)
   }
 
   async get(id: string, options?: GetOptions): Promise<Entry | undefined> {
-    return (await this.#admin()).get(id, options)
+    return (await this.#open()).admin.get(id, options)
   }
 
   async stats(options?: StatsOptions): Promise<InboxStats> {
-    return (await this.#admin()).stats(options)
+    return (await this.#open()).admin.stats(options)
   }
 
   redrive(filter: EntryFilter | string): Promise<number> {
@@ -213,79 +210,82 @@ class DurableInbox implements Inbox, WorkSource {
     return { erased, deleted }
   }
 
+  /** Erases what is past its retention, page by page; true when nothing is left of it. */
   async purgeWhile(goesOn: () => boolean): Promise<boolean> {
     return (await this.#purge(goesOn)).isWhole
   }
 
-  claim(limit: number) {
-    return this.#leases.claim(limit)
-  }
-
-  async settle(work: Work, verdict: Verdict, handled: readonly string[]): Promise<SettledWork> {
-    if (!this.#opening.isOpen) return { state: 'lost' }
-    if (verdict.kind !== 'assigned') return this.#leases.settle(work, verdict, handled)
-    const { making } = await this.#opening.open()
-    const deps = { ...making, id: work.lease.id, storedAt: work.storedAt }
-    const entry = await assignedEntry(this.#store, verdict.arrival, deps)
-    const assigned = await this.#leases.assign(work, entry)
-    this.#wake()
-    return assigned
-  }
-
-  abandon(work: Work): void {
-    this.#leases.abandon(work)
-  }
-
-  checkpoint(work: Work, handler?: string): Promise<boolean> {
-    return this.#store.checkpoint(this.#leases.latestLease(work), handler)
-  }
-
-  renew(): Promise<void> {
-    return this.#leases.renew()
-  }
-
-  sweep(): Promise<readonly Swept[]> {
-    return this.#leases.sweep()
-  }
-
-  onWork(wake: () => void): () => void {
+  /**
+   * Calls `wake` when there may be something to claim, with the time at which an entry was kept here;
+   * the returned function ends that.
+   */
+  onWork(wake: (keptAt?: number) => void): () => void {
     this.#wakes.add(wake)
     return () => this.#wakes.delete(wake)
   }
 
-  onKept(kept: (at: number) => void): () => void {
-    this.#keeps.add(kept)
-    return () => this.#keeps.delete(kept)
-  }
-
+  /** Calls `report` for each operator's change that changed anything. */
   onOperated(report: (operated: Operated) => void): void {
     this.#reports.add(report)
   }
 
+  /** The path of the store's file; known once it is open. One receiver of a process has its worker. */
   get place(): string | undefined {
     return this.#store.place
   }
 
-  /** On a shared store another process may crash at any time. */
+  /** Milliseconds between two searches for leases whose holder is gone: others may crash at any time. */
   get sweepEvery(): number {
-    return Math.min(this.lease / 3, this.capabilities.shared ? 5_000 : Number.POSITIVE_INFINITY)
+    return Math.min(
+      this.#limits.lease / 3,
+      this.capabilities.shared ? 5_000 : Number.POSITIVE_INFINITY,
+    )
   }
 
+  /** Milliseconds since the newest entry was stored; Infinity if no other process stores. */
   async sinceStored(): Promise<number> {
     if (!this.capabilities.shared) return Number.POSITIVE_INFINITY
-    await this.open()
+    await this.#open()
     const now = this.now().getTime()
     const { newest = Number.NEGATIVE_INFINITY } = await this.#store.stats(now)
     return Math.max(0, now - newest)
   }
 
-  async #admin(): Promise<InboxAdmin> {
-    return (await this.#opening.open()).admin
+  async #keep(arrival: Arrival, signal: AbortSignal): Promise<Kept> {
+    const { making } = this.#opened ?? (await this.#open())
+    const storedAt = Math.floor(this.now().getTime())
+    const deps = { ...making, id: this.#nextId(storedAt), storedAt }
+    let inserted = await this.#store.insert(toNewEntry(arrival, deps), signal)
+    if (inserted.kind === 'duplicate') {
+      // A crash before the second insert is harmless: the sender's next copy does the same.
+      const recurrence = await toRecurrence(this.#store, arrival, {
+        ...deps,
+        duplicate: inserted.id,
+      })
+      signal.throwIfAborted()
+      if (recurrence) inserted = await this.#store.insert(recurrence, signal)
+    }
+    const { kind, id } = inserted
+    if (kind === 'conflict') return { kind: 'duplicate', entryId: id, conflict: true }
+    if (kind === 'duplicate') return { kind, entryId: id }
+    this.leases.watch.kept()
+    for (const wake of this.#wakes) wake(storedAt)
+    return { kind: 'accepted', entryId: id }
+  }
+
+  /** The entry of an arrival that could not be read before; undefined once the inbox is closed. */
+  async #assigned({ lease, storedAt }: Work, arrival: Arrival): Promise<NewEntry | undefined> {
+    if (!this.#opening) return undefined
+    const { making } = await this.#opening
+    return assignedEntry(this.#store, arrival, { ...making, id: lease.id, storedAt })
   }
 
   async #purge(goesOn?: () => boolean) {
-    await this.open()
-    return purge({ ...this.#limits, store: this.#store, now: this.now }, goesOn)
+    await this.#open()
+    const { retention, doubtsClock } = this.#limits
+    const at = this.now().getTime()
+    const now = goesOn && doubtsClock ? await sweepTime(this.#store, at) : at
+    return purge({ store: this.#store, retention, now }, goesOn)
   }
 
   /** Runs an operator's change, and reports it if it changed anything. */
@@ -296,9 +296,9 @@ class DurableInbox implements Inbox, WorkSource {
   ): Promise<Result> {
     const began = performance.now()
     try {
-      const result = await work(await this.#admin())
-      const details = { duration: performance.now() - began, ...(entryId && { entryId }) }
-      const operated = { asked, entries: Number(result), ...details }
+      const result = await work((await this.#open()).admin)
+      const duration = performance.now() - began
+      const operated = { asked, entries: Number(result), duration, ...(entryId && { entryId }) }
       if (operated.entries > 0) for (const report of this.#reports) report(operated)
       return result
     } finally {
@@ -306,21 +306,29 @@ class DurableInbox implements Inbox, WorkSource {
     }
   }
 
-  #kept({ kind, id }: Inserted, at: number): Kept {
-    if (kind === 'conflict') return { kind: 'duplicate', entryId: id, conflict: true }
-    if (kind === 'duplicate') return { kind, entryId: id }
-    this.watch.kept()
-    for (const kept of this.#keeps) kept(at)
-    this.#wake()
-    return { kind: 'accepted', entryId: id }
+  /** Opens the store once for all callers, after a close under way, and refreshes its clock. */
+  async #open(): Promise<Opened> {
+    if (!this.#opening) {
+      const opening = this.#begin()
+      this.#opening = opening
+      opening.catch(() => {
+        if (this.#opening === opening) this.#opening = undefined
+      })
+    }
+    const opening = this.#opening
+    const opened = await opening
+    if (this.#store.refresh) await this.#store.refresh().catch(() => {})
+    else if (this.#opening === opening) this.#opened = opened
+    return opened
   }
 
   async #begin(): Promise<Opened> {
-    const [store, limits, encryption] = [this.#store, this.#limits, this.#encryption]
+    await this.#closing?.catch(() => {})
+    const [store, encryption] = [this.#store, this.#encryption]
     await store.open(() => this.#wake())
     try {
       const fingerprints = createFingerprints(await recallSalt(store, encryption))
-      const making = { fingerprints, dedupeBodies: limits.dedupeBodies, encryption }
+      const making = { fingerprints, dedupeBodies: this.#limits.dedupeBodies, encryption }
       return { making, admin: new InboxAdmin({ store, ...making, now: this.now }) }
     } catch (error) {
       // The next delivery opens the store again: this opening must end.
@@ -329,17 +337,48 @@ class DurableInbox implements Inbox, WorkSource {
     }
   }
 
+  #end(opening: Promise<Opened>): Promise<void> {
+    const close = () => this.#store.close()
+    const closing = opening
+      .then(close, () => {})
+      .finally(() => {
+        if (this.#closing === closing) this.#closing = undefined
+      })
+    return closing
+  }
+
   #wake(): void {
     for (const wake of this.#wakes) wake()
   }
 }
 
+/**
+ * Rejects with `STORE_TIMEOUT` after `ms` milliseconds, whatever the work does; its signal is aborted
+ * then.
+ */
+function withDeadline<Result>(
+  ms: number,
+  work: (signal: AbortSignal) => Promise<Result>,
+): Promise<Result> {
+  const { promise, resolve, reject } = Promise.withResolvers<Result>()
+  const late = new AbortController()
+  const timer = setTimeout(() => {
+    const error = new WebhookError('STORE_TIMEOUT', `the store did not answer within ${ms} ms`)
+    late.abort(error)
+    reject(error)
+  }, ms)
+  work(late.signal)
+    .then(resolve, reject)
+    .then(() => clearTimeout(timer))
+  return promise
+}
+
 /** Creates UUIDs of version 7: they grow within one process, and say nothing of the event. */
-export function createEntryIds(now: Clock): () => string {
+export function createEntryIds(): (now: number) => string {
   let last = 0
   let count = 0
-  return () => {
-    const time = Math.floor(now().getTime())
+  return (now) => {
+    const time = Math.floor(now)
     if (time > last) {
       last = time
       count = 0

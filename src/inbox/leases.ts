@@ -2,16 +2,17 @@
 // counts a crash for each lease whose holder is gone.
 import type { Clock } from '../foundation/clock.ts'
 import { defined } from '../foundation/defined.ts'
+import { warn } from '../foundation/warn.ts'
 import { type LeaseHolder, processState } from '../host/process.ts'
+import { isDevelopment } from '../host/runtime.ts'
 import { isFinal } from '../protocol/names.ts'
 import { unpackContent } from './content.ts'
 import type { Encryption } from './encryption.ts'
-import type { EntryFailure, EntryReason } from './entry.ts'
+import type { Arrival, EntryFailure, EntryReason } from './entry.ts'
 import type { Retry } from './retry.ts'
 import type { InboxStore } from './store.ts'
 import type { Occurrence, SettledWork, Swept, Verdict, Work } from './work.ts'
-import type { Assigned, Claimed, HighWaterMark, Lease, NewEntry } from './work-store.ts'
-import { WorkerWatch } from './worker-watch.ts'
+import type { Assigned, Claimed, HighWaterMark, Lease, NewEntry, StoreTx } from './work-store.ts'
 
 /** Dependencies of Leases. */
 export interface LeasesDeps {
@@ -23,6 +24,10 @@ export interface LeasesDeps {
   readonly lease: number
   /** True if an entity waits behind its dead entry. */
   readonly hold: boolean
+  /** The entry of an arrival that could not be read before; undefined once the inbox is closed. */
+  assigned(work: Work, arrival: Arrival): Promise<NewEntry | undefined>
+  /** Called when there may be something to claim. */
+  wake(): void
 }
 
 /** Entries ready to be handled, and when the next lane is due. */
@@ -38,7 +43,10 @@ const day = 24 * 60 * 60 * 1000
 
 /** The leases of one inbox. */
 export class Leases {
+  /** Warns if entries wait and no worker claims them. */
   readonly watch: WorkerWatch
+  /** Milliseconds for which a claim holds without being renewed. */
+  readonly lease: number
   readonly #deps: LeasesDeps
   /** Entries that were claimed here and are not settled, by id. */
   readonly #held = new Map<string, Work>()
@@ -56,6 +64,7 @@ export class Leases {
   constructor(deps: LeasesDeps) {
     this.#deps = deps
     const { store, now } = deps
+    this.lease = deps.lease
     this.watch = new WorkerWatch(async () => {
       const at = now().getTime()
       return at - ((await store.stats(at)).due ?? at)
@@ -86,24 +95,18 @@ export class Leases {
     }
   }
 
-  /** Ends the attempt; the entry goes on in its own lane, as new. */
-  async assign(work: Work, entry: NewEntry): Promise<SettledWork> {
-    const lease = this.latestLease(work)
-    const at = this.#deps.now().getTime()
-    const assigned = await this.#deps.store.assign({ lease, at, entry })
-    this.abandon(work)
-    return assignedAs[assigned]
-  }
-
-  async settle(work: Work, verdict: Ended, handled: readonly string[]): Promise<SettledWork> {
+  /** Resolves after the commit; `lost` if another worker holds the entry, or the inbox was closed. */
+  async settle(work: Work, verdict: Verdict, handled: readonly string[]): Promise<SettledWork> {
+    if (!this.#isAligned) return { state: 'lost' }
+    if (verdict.kind === 'assigned') return this.#assign(work, verdict.arrival)
     const { store } = this.#deps
     const settlement = this.#settlement(work, verdict, handled)
-    const lease = this.latestLease(work)
+    const lease = this.#latestLease(work)
     let isSettled = await store.settle({ ...settlement, lease })
     if (!isSettled) {
       // The answer of a later claim may be on its way.
       await Promise.all(this.#claiming)
-      const latest = this.latestLease(work)
+      const latest = this.#latestLease(work)
       if (keyOf(latest) !== keyOf(lease)) {
         isSettled = await store.settle({ ...settlement, lease: latest })
       }
@@ -112,16 +115,39 @@ export class Leases {
     return isSettled ? settledAs(settlement) : { state: 'lost' }
   }
 
+  /** Ends the attempt; the entry goes on in its own lane, as new. */
+  async #assign(work: Work, arrival: Arrival): Promise<SettledWork> {
+    const entry = await this.#deps.assigned(work, arrival)
+    if (!entry) return { state: 'lost' }
+    const lease = this.#latestLease(work)
+    const at = this.#deps.now().getTime()
+    const assigned = await this.#deps.store.assign({ lease, at, entry })
+    this.abandon(work)
+    this.#deps.wake()
+    return assignedAs[assigned]
+  }
+
+  /** False if the lease was lost. Without a handler it only asks that. */
+  checkpoint(work: Work, handler?: string): Promise<boolean> {
+    return this.#deps.store.checkpoint(this.#latestLease(work), handler)
+  }
+
+  /** Resolves when it is the handler's turn; undefined if the store has no transactions. */
+  async transaction(work: Work, handler: string): Promise<StoreTx | undefined> {
+    return this.#deps.store.transaction?.(this.#latestLease(work), handler)
+  }
+
   /**
    * The lease that an attempt goes on with: the store may have given the entry out again. A replay
    * and a redrive begin all over.
    */
-  latestLease({ lease, attempt, source }: Work): Lease {
+  #latestLease({ lease, attempt, source }: Work): Lease {
     const again = this.#again.get(lease.id)
     const goesOn = again && again.attempt >= attempt && again.source === source
     return goesOn ? again.lease : lease
   }
 
+  /** Stops renewing the lease of an entry that will not be settled here. */
   abandon(work: Work): void {
     const { id } = work.lease
     if (this.#held.get(id) !== work) return
@@ -149,6 +175,7 @@ export class Leases {
     this.#holder = undefined
   }
 
+  /** Renews the leases of all entries that were claimed here and are not settled. */
   async renew(): Promise<void> {
     if (this.#held.size === 0) return
     const { store, lease, now } = this.#deps
@@ -156,6 +183,7 @@ export class Leases {
     await store.renew(this.#leases(), this.#leaseTime(now().getTime()) + lease)
   }
 
+  /** Counts a crash for every lease whose holder is gone. */
   async sweep(): Promise<readonly Swept[]> {
     const { store, hold } = this.#deps
     await store.refresh?.()
@@ -278,4 +306,58 @@ function highWaterMarkOf({ name, occurredAt, decision }: Occurrence, now: number
   if (!decision) return mark
   const decidedAt = decision.at !== undefined && decision.at <= max ? decision.at : undefined
   return { ...mark, decision: defined({ ...decision, at: decidedAt }) }
+}
+
+/** Milliseconds for which an entry may be due before the warning. */
+const maxLag = 30_000
+
+const withoutWorker =
+  'the inbox keeps events, and nothing has handled them for 30 s: start a worker with await createWorker(receiver).start(), here or in another process'
+
+const failed =
+  'the inbox keeps events, and nothing has handled them for 30 s: the worker of this process could not start. Call worker.start() again until it does, or end the process so that it is started again'
+
+/**
+ * Warns once: in development, and if a worker of this process could not start. In production the
+ * worker's process may be away for a while.
+ */
+class WorkerWatch {
+  readonly #lag: () => Promise<number>
+  #timer: ReturnType<typeof setTimeout> | undefined
+  #isOver = false
+  #hasFailed = false
+
+  /** `lag` returns the milliseconds for which the oldest entry has been due. */
+  constructor(lag: () => Promise<number>) {
+    this.#lag = lag
+  }
+
+  /** A worker of this process could not start. */
+  failed(): void {
+    this.#hasFailed = true
+  }
+
+  /** An event was kept. */
+  kept(): void {
+    if (this.#isOver || this.#timer !== undefined) return
+    if (!this.#hasFailed && !isDevelopment()) return
+    this.#timer = setTimeout(() => void this.#check(), maxLag)
+    // Timers of browsers and workers are numbers.
+    ;(this.#timer as { unref?(): void }).unref?.()
+  }
+
+  /** A worker of this process asked for work, or the inbox was closed. */
+  end(): void {
+    this.#isOver = true
+    clearTimeout(this.#timer)
+  }
+
+  async #check(): Promise<void> {
+    // Failed deliveries report a store that does not answer.
+    const lag = await this.#lag().catch(() => 0)
+    this.#timer = undefined
+    if (this.#isOver || lag < maxLag) return
+    this.#isOver = true
+    warn(this.#hasFailed ? failed : withoutWorker, 'NO_WORKER')
+  }
 }

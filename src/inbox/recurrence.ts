@@ -1,6 +1,5 @@
 // A webhook of an event that reconcile fed is a duplicate, by name and resource. A decision that was
 // taken back and taken again has the same name and resource: its time makes it another event.
-import { orAborted } from '../foundation/abortable.ts'
 import { canRecur } from '../protocol/names.ts'
 import type { StoredEntry } from './admin-store.ts'
 import { unpackMetadata } from './content.ts'
@@ -8,29 +7,22 @@ import type { Encryption } from './encryption.ts'
 import type { Arrival } from './entry.ts'
 import { type EntryDeps, toNewEntry } from './new-entry.ts'
 import type { InboxStore } from './store.ts'
-import type { Inserted, NewEntry } from './work-store.ts'
+import type { NewEntry } from './work-store.ts'
 
 const minute = 60_000
 const day = 24 * 60 * minute
 
-/**
- * Inserts an arrival, and inserts it again under another key if it is later than the event that
- * reconcile fed. A crash between the two inserts is harmless: nothing is acknowledged yet, and the
- * sender's next copy does the same.
- */
-export async function insertOccurrence(
-  store: Pick<InboxStore, 'insert' | 'find'>,
+/** The entry of an arrival under another key, if it is later than its duplicate that reconcile fed. */
+export async function toRecurrence(
+  store: Pick<InboxStore, 'find'>,
   arrival: Arrival,
-  { signal, ...deps }: EntryDeps & { readonly signal: AbortSignal },
-): Promise<Inserted> {
-  const insert = (one: Arrival) => orAborted(store.insert(toNewEntry(one, deps), signal), signal)
-  const inserted = await insert(arrival)
+  { duplicate, ...deps }: EntryDeps & { readonly duplicate: string },
+): Promise<NewEntry | undefined> {
   const time = timeOf(arrival)
-  if (inserted.kind !== 'duplicate' || time === undefined) return inserted
-  const [first] = await orAborted(store.find({ ids: [inserted.id], limit: 1 }), signal)
-  return first && isFed(first, deps.encryption) && isLater(time, first)
-    ? insert({ ...arrival, recurs: true })
-    : inserted
+  if (time === undefined) return undefined
+  const [first] = await store.find({ ids: [duplicate], limit: 1 })
+  if (!first || !isFed(first, deps.encryption) || !isLater(time, first)) return undefined
+  return toNewEntry({ ...arrival, recurs: true }, deps)
 }
 
 /**

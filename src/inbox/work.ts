@@ -1,12 +1,10 @@
-// The inbox as a worker sees it: claimed entries, how an attempt may end, and the calls of a worker.
+// The work of an inbox: claimed entries, how an attempt may end, and what became of it.
 
 import type { VerifiedDelivery } from '../delivery.ts'
 import type { Decision } from '../dispatch/finality.ts'
-import type { Clock } from '../foundation/clock.ts'
 import type { EventSource } from '../protocol/events.ts'
 import type { Arrival, EntryFailure, EntryReason } from './entry.ts'
-import type { HighWaterMark, Lease, Settlement, StoreTx } from './work-store.ts'
-import type { WorkerWatch } from './worker-watch.ts'
+import type { HighWaterMark, Lease, Settlement } from './work-store.ts'
 
 /** One claimed entry, ready to be handled. */
 export interface Work {
@@ -98,48 +96,4 @@ export interface Operated {
   readonly duration: number
   /** If the call named one. */
   readonly entryId?: string
-}
-
-/** The parts of an inbox that a worker uses. */
-export interface WorkSource {
-  readonly now: Clock
-  /** Milliseconds for which a claim holds without being renewed. */
-  readonly lease: number
-  /** The path of the store's file; known once it is open. One receiver of a process has its worker. */
-  readonly place: string | undefined
-  /** Milliseconds between two searches for leases whose holder is gone. */
-  readonly sweepEvery: number
-  /** Milliseconds within which a working store answers. */
-  readonly timeout: number
-  /** Warns if entries wait and no worker claims them. */
-  readonly watch: WorkerWatch
-  open(): Promise<void>
-  /** Opens the inbox for the worker of a vendor's receiver. */
-  openFor(vendor: string | undefined): Promise<void>
-  close(): Promise<void>
-  claim(
-    limit: number,
-  ): Promise<{ readonly works: readonly Work[]; readonly next?: number | undefined }>
-  /** Resolves after the commit; `lost` as well when the inbox was closed meanwhile. */
-  settle(work: Work, verdict: Verdict, handled: readonly string[]): Promise<SettledWork>
-  /** Stops renewing the lease of an entry that will not be settled here. */
-  abandon(work: Work): void
-  /** False if the lease was lost. Without a handler it only asks that. */
-  checkpoint(work: Work, handler?: string): Promise<boolean>
-  /** Resolves when it is the handler's turn. */
-  transaction?(work: Work, handler: string): Promise<StoreTx>
-  /** Renews the leases of all entries that were claimed here and are not settled. */
-  renew(): Promise<void>
-  /** Counts a crash for every lease whose holder is gone. */
-  sweep(): Promise<readonly Swept[]>
-  /** Erases what is past its retention, page by page; true when nothing is left of it. */
-  purgeWhile(goesOn: () => boolean): Promise<boolean>
-  /** Milliseconds since the newest entry was stored; Infinity where no other process stores. */
-  sinceStored(): Promise<number>
-  /** Calls `wake` when there may be something to claim; the returned function ends that. */
-  onWork(wake: () => void): () => void
-  /** Calls `kept` with the time of each entry that was kept here; the returned function ends that. */
-  onKept(kept: (at: number) => void): () => void
-  /** Calls `report` for each operator's change that changed anything. */
-  onOperated(report: (operated: Operated) => void): void
 }

@@ -8,7 +8,8 @@ import type { RunningHandlers } from '../dispatch/run.ts'
 import { isNonRetryable } from '../errors.ts'
 import { defined } from '../foundation/defined.ts'
 import type { Arrival, EntryFailure } from '../inbox/entry.ts'
-import type { Verdict, Work, WorkSource } from '../inbox/work.ts'
+import type { DurableInbox } from '../inbox/inbox.ts'
+import type { Verdict, Work } from '../inbox/work.ts'
 import type { StoreTx } from '../inbox/work-store.ts'
 import { describeError } from '../observe/observe.ts'
 import type { Parsed } from '../parse.ts'
@@ -25,7 +26,7 @@ export interface Attempted {
 /** Dependencies of an attempt. */
 export interface Attempter {
   readonly pipeline: Pipeline
-  readonly inbox: WorkSource
+  readonly inbox: DurableInbox
   /** The handlers that are aborted together. */
   readonly running: RunningHandlers
 }
@@ -184,7 +185,7 @@ class AttemptRun {
   /** Records a handler that succeeded; false unless the store confirms the lease. */
   #checkpoint(handler: string | undefined): Promise<boolean> {
     // If the store does not answer now, settling tells it which handlers succeeded.
-    return this.#by.inbox.checkpoint(this.#work, handler).catch(() => false)
+    return this.#by.inbox.leases.checkpoint(this.#work, handler).catch(() => false)
   }
 
   /** Runs one handler; true when it succeeded. */
@@ -202,7 +203,7 @@ class AttemptRun {
     let handler = policy === 'refetch' ? refetching(registration, pipeline) : registration.handler
     try {
       // Waits for its turn before the handler's time begins.
-      if (registration.options.tx) tx = await inbox.transaction?.(this.#work, registration.id)
+      if (registration.options.tx) tx = await inbox.leases.transaction(this.#work, registration.id)
       if (tx) handler = within(tx, handler)
     } catch (error) {
       // Only this handler fails; earlier ones have succeeded and must not run again.

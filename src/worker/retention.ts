@@ -1,7 +1,8 @@
 // When a worker erases what is past its retention: at most once an hour, and no longer than a drain
 // or the caller's bounds allow.
 import { stopwatch } from '../foundation/clock.ts'
-import type { FailedRequest, WorkSource } from '../inbox/work.ts'
+import type { DurableInbox } from '../inbox/inbox.ts'
+import type { FailedRequest } from '../inbox/work.ts'
 
 export const hour = 60 * 60 * 1000
 
@@ -32,12 +33,12 @@ export function sweepOfRun(timeout: number, now: () => Date) {
 
 /** The retention sweeps of one worker. */
 export class Retention {
-  readonly #inbox: WorkSource
+  readonly #inbox: DurableInbox
   readonly #failed: (failed: FailedRequest) => void
   #doneAt: number | undefined
   #isSweeping = false
 
-  constructor(inbox: WorkSource, failed: (failed: FailedRequest) => void) {
+  constructor(inbox: DurableInbox, failed: (failed: FailedRequest) => void) {
     this.#inbox = inbox
     this.#failed = failed
   }

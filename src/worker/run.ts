@@ -5,21 +5,15 @@ import { sleep } from '../foundation/abortable.ts'
 import { longestTimer } from '../foundation/check.ts'
 import { processState } from '../host/process.ts'
 import { nextTurn } from '../host/runtime.ts'
-import type {
-  FailedRequest,
-  SettledAs,
-  SettledWork,
-  Verdict,
-  Work,
-  WorkSource,
-} from '../inbox/work.ts'
+import type { DurableInbox } from '../inbox/inbox.ts'
+import type { FailedRequest, SettledAs, SettledWork, Verdict, Work } from '../inbox/work.ts'
 import type { Pipeline } from '../pipeline.ts'
 import { type Attempted, attempt } from './attempt.ts'
 
 /** Dependencies of a run. */
 export interface RunDeps {
   readonly pipeline: Pipeline
-  readonly inbox: WorkSource
+  readonly inbox: DurableInbox
   /** The number of places: entries at a time. */
   readonly concurrency: number
   onSettled(entry: TakenEntry, settled: SettledWork): void
@@ -190,7 +184,7 @@ export class WorkerRun {
       this.#free -= places
       this.#wakeOne()
       const announced = this.#announced
-      const { works, next } = await this.#deps.inbox.claim(places)
+      const { works, next } = await this.#deps.inbox.leases.claim(places)
       places -= works.length
       // If a drain began meanwhile, the entries go back as they came.
       const by = this.isOpen ? running : undefined
@@ -285,7 +279,7 @@ export class WorkerRun {
     const attempted = mayRun ? await attempt(work, { pipeline, inbox, running }) : released
     entry.verdict = attempted.verdict
     const asked = performance.now()
-    const settling = inbox.settle(work, attempted.verdict, attempted.handled)
+    const settling = inbox.leases.settle(work, attempted.verdict, attempted.handled)
     // Leave at once, so that the next claim can share the commit that settles this entry.
     this.#leave(entry)
     try {
@@ -305,7 +299,7 @@ export class WorkerRun {
       await sleep(wait, this.#abort.signal).catch(() => {})
       const began = performance.now()
       try {
-        return await this.#deps.inbox.settle(entry.work, verdict, handled)
+        return await this.#deps.inbox.leases.settle(entry.work, verdict, handled)
       } catch (error) {
         this.#deps.onStoreError({ asked: 'settle', error, began })
       }
@@ -330,7 +324,7 @@ export class WorkerRun {
   #end(entry: TakenEntry, settled: SettledWork): void {
     if (!this.#entries.delete(entry)) return
     this.#leave(entry)
-    if (settled === lost) this.#deps.inbox.abandon(entry.work)
+    if (settled === lost) this.#deps.inbox.leases.abandon(entry.work)
     this.#deps.onSettled(entry, settled)
     entry.end(settled.state)
     if (this.#entries.size > 0) return
@@ -346,10 +340,10 @@ export class WorkerRun {
       if (isRenewing) return
       isRenewing = true
       const began = performance.now()
-      await inbox.renew().catch((error) => onStoreError({ asked: 'renew', error, began }))
+      await inbox.leases.renew().catch((error) => onStoreError({ asked: 'renew', error, began }))
       isRenewing = false
     }
-    const timer = setInterval(beat, Math.min(inbox.lease / 3, maxBeat))
+    const timer = setInterval(beat, Math.min(inbox.leases.lease / 3, maxBeat))
     timer.unref?.()
     return timer
   }

@@ -6,7 +6,7 @@ import { invalid } from '../foundation/check.ts'
 import { show, warnOnce } from '../foundation/warn.ts'
 import { processState } from '../host/process.ts'
 import { exitProcess, hasProcess, isWorkerThread, offProcess, onProcess } from '../host/runtime.ts'
-import type { WorkSource } from '../inbox/work.ts'
+import type { DurableInbox } from '../inbox/inbox.ts'
 
 interface SignalOptions {
   readonly signals: readonly string[]
@@ -22,7 +22,7 @@ interface Drained {
 interface Owned {
   readonly worker: Drained
   readonly pipeline: Drained
-  readonly inbox: Pick<WorkSource, 'timeout' | 'close'>
+  readonly inbox: Pick<DurableInbox, 'timeout' | 'close'>
   /** The number of entries that are being handled. */
   active(): number
 }

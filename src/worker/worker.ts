@@ -5,7 +5,8 @@ import { defined } from '../foundation/defined.ts'
 import { warnIfItThrows, warnOnce } from '../foundation/warn.ts'
 import { pipelineOf } from '../host/brands.ts'
 import { processState } from '../host/process.ts'
-import type { FailedRequest, SettledWork, Swept, Work, WorkSource } from '../inbox/work.ts'
+import type { DurableInbox } from '../inbox/inbox.ts'
+import type { FailedRequest, SettledWork, Swept, Work } from '../inbox/work.ts'
 import { describeError, printable, timed } from '../observe/observe.ts'
 import type { Pipeline } from '../pipeline.ts'
 import type { Receiver } from '../receiver.ts'
@@ -65,7 +66,7 @@ export function createWorker(
     )
   }
   const inbox = pipeline.keeper
-  if (!isWorkSource(inbox)) {
+  if (!isDurable(inbox)) {
     throw new WebhookError(
       'INBOX_INVALID',
       'the receiver has no inbox to work on: createReceiver({ secret, inbox: createInbox({ store }) })',
@@ -74,8 +75,9 @@ export function createWorker(
   return new InboxWorker(pipeline, inbox, options)
 }
 
-function isWorkSource(inbox: unknown): inbox is WorkSource {
-  return typeof (inbox as { claim?: unknown } | undefined)?.claim === 'function'
+function isDurable(inbox: unknown): inbox is DurableInbox {
+  const { leases } = (inbox ?? {}) as { readonly leases?: { readonly claim?: unknown } }
+  return typeof leases?.claim === 'function'
 }
 
 /** Receivers that observe the operators of their inbox, however many workers they have. */
@@ -83,7 +85,7 @@ const operated = new WeakSet<Pipeline>()
 
 class InboxWorker implements Worker {
   readonly #pipeline: Pipeline
-  readonly #inbox: WorkSource
+  readonly #inbox: DurableInbox
   readonly #options: ReturnType<typeof checkedWorkerOptions>
   readonly #signals: Signals
   readonly #idle: IdleWatch
@@ -96,7 +98,7 @@ class InboxWorker implements Worker {
   /** Undo what `start` began. */
   #endings: (() => void)[] = []
 
-  constructor(pipeline: Pipeline, inbox: WorkSource, options: WorkerOptions) {
+  constructor(pipeline: Pipeline, inbox: DurableInbox, options: WorkerOptions) {
     this.#pipeline = pipeline
     this.#inbox = inbox
     this.#options = checkedWorkerOptions(options)
@@ -121,7 +123,7 @@ class InboxWorker implements Worker {
   start(): Promise<void> {
     this.#started ??= this.#start().catch((error: unknown) => {
       this.#started = undefined
-      this.#inbox.watch.failed()
+      this.#inbox.leases.watch.failed()
       throw error
     })
     return this.#started
@@ -168,8 +170,10 @@ class InboxWorker implements Worker {
     for (const timer of timers) timer.unref?.()
     this.#endings = [
       () => timers.forEach(clearInterval),
-      this.#inbox.onWork(run.wake),
-      this.#inbox.onKept((at) => this.#idle.arrived(at)),
+      this.#inbox.onWork((keptAt) => {
+        if (keptAt !== undefined) this.#idle.arrived(keptAt)
+        run.wake()
+      }),
       this.#signals.listen(),
     ]
     this.#endings.push(takeOver(place ?? this.#inbox, this.#pipeline, () => void this.drain()))
@@ -198,13 +202,13 @@ class InboxWorker implements Worker {
       )
     }
     await this.#inbox.openFor(vendor)
-    this.#reportCrashed(await this.#inbox.sweep())
+    this.#reportCrashed(await this.#inbox.leases.sweep())
   }
 
   async #sweep(): Promise<void> {
     const began = performance.now()
     try {
-      if (this.#reportCrashed(await this.#inbox.sweep())) this.#run?.wake()
+      if (this.#reportCrashed(await this.#inbox.leases.sweep())) this.#run?.wake()
     } catch (error) {
       this.#failed({ asked: 'sweep', error, began })
     }

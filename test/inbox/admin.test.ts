@@ -3,6 +3,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { memoryStore } from 'idv-webhooks/inbox'
 import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
 import { describe, expect, test } from 'vitest'
+import type { DurableInbox } from '../../src/inbox/inbox.ts'
 import { event, setUp, until } from './admin.ts'
 import { temporaryFile } from './temporary.ts'
 
@@ -227,9 +228,9 @@ describe.each(stores)('an operator of %s', (_, store) => {
     await until(() => settled().length === 1)
     broken = false
     const asked: string[] = []
-    const source = inbox as unknown as { claim(limit: number): Promise<unknown> }
-    const claim = source.claim.bind(inbox)
-    source.claim = (limit) => {
+    const { leases } = inbox as unknown as DurableInbox
+    const claim = leases.claim.bind(leases)
+    leases.claim = (limit) => {
       asked.push('claim')
       return claim(limit)
     }

@@ -6,8 +6,8 @@ import { createInbox, memoryStore } from 'idv-webhooks/inbox'
 import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
 import { fakeClock } from 'idv-webhooks/testing'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import type { DurableInbox } from '../../src/inbox/inbox.ts'
 import { WalCheckpoint } from '../../src/inbox/stores/sqlite/wal-checkpoint.ts'
-import type { WorkSource } from '../../src/inbox/work.ts'
 import { event, type Parts, setUp, until } from './admin.ts'
 import { temporaryFile } from './temporary.ts'
 
@@ -321,7 +321,7 @@ describe('a worker erases what is past its retention', () => {
     try {
       const { clock, deliver, inbox, worker, settled } = await afterRetention()
       let purges = 0
-      const source = inbox as unknown as WorkSource
+      const source = inbox as unknown as DurableInbox
       const purge = source.purgeWhile.bind(source)
       source.purgeWhile = (goesOn) => {
         purges++

@@ -39,8 +39,6 @@ describe.each([
     const { clock, left, run } = await begun()
     clock.advance({ days: 120 })
     await run()
-    clock.advance({ minutes: 9 })
-    await run()
     clock.set(new Date(clock.now().getTime() - 120 * 86_400_000))
     expect(await left()).toEqual([2, 'duplicate'])
     // Nor a second time: the doubt of before is over.
@@ -50,13 +48,11 @@ describe.each([
     expect(await left()).toEqual([2, 'duplicate'])
   })
 
-  test('erases what is due once a time has stood for ten minutes', async () => {
+  test('erases what is due once a second sweep agrees', async () => {
     const { clock, left, run } = await begun()
     clock.advance({ days: 120 })
-    for (let at = 0; at < 3; at++) {
-      await run()
-      clock.advance({ minutes: 4 })
-    }
+    await run()
+    await run()
     expect(await left()).toEqual([0, 'accepted'])
   })
 
@@ -74,17 +70,7 @@ describe.each([
     ])
   })
 
-  test('believes a later time though one that was further ahead was doubted', async () => {
-    const { clock, left, run } = await begun()
-    clock.advance({ days: 400 })
-    await run()
-    clock.set(new Date(clock.now().getTime() - 280 * 86_400_000))
-    await run()
-    clock.advance({ minutes: 11 })
-    expect(await left()).toEqual([0, 'accepted'])
-  })
-
-  test.each(['', '{', '[]', 'null', '{"at":"x"}', '{"at":1,"doubted":"x"}'])(
+  test.each(['', '{', 'NaN', '-Infinity'])(
     'goes on where somebody has left %j in its place',
     async (text) => {
       const { clock, left, store, run } = await begun()
@@ -101,18 +87,6 @@ describe.each([
     // As where receivers were there before a worker.
     await store.remember('swept', new Uint8Array())
     clock.advance({ days: 120 })
-    expect(await left()).toEqual([2, 'duplicate'])
-  })
-
-  test('believes no clock that is ahead where a right one was doubted a day before', async () => {
-    const { clock, left, run } = await begun()
-    await run()
-    // As jobs run that begin a little later each day.
-    clock.advance({ minutes: 24 * 60 + 1 })
-    await run()
-    clock.advance({ days: 120 })
-    await run()
-    clock.set(new Date(clock.now().getTime() - 120 * 86_400_000))
     expect(await left()).toEqual([2, 'duplicate'])
   })
 

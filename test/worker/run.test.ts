@@ -4,7 +4,7 @@ import type { Context } from 'idv-webhooks'
 import { memoryStore } from 'idv-webhooks/inbox'
 import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import type { WorkSource } from '../../src/inbox/work.ts'
+import type { DurableInbox } from '../../src/inbox/inbox.ts'
 import type { Claimed } from '../../src/inbox/work-store.ts'
 import { WorkerRun } from '../../src/worker/run.ts'
 import { event, type Parts, setUp, until } from '../inbox/admin.ts'
@@ -22,7 +22,7 @@ function idleRun(concurrency = 1) {
     claims.push(limit)
     return { works: [] }
   }
-  const inbox = { claim, now: () => new Date(), timeout: 0 }
+  const inbox = { leases: { claim }, now: () => new Date(), timeout: 0 }
   const ignore = () => {}
   const deps = { pipeline: {}, inbox, concurrency, onSettled: ignore, onStoreError: ignore }
   const run = new WorkerRun(deps as never)
@@ -33,8 +33,9 @@ function idleRun(concurrency = 1) {
 test('a worker looks again once a claim of runOnce has given its places back', async () => {
   const { run, claims, inbox } = idleRun()
   const [asked, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-  const { claim } = inbox
-  inbox.claim = async (limit) => {
+  const { leases } = inbox
+  const { claim } = leases
+  leases.claim = async (limit) => {
     asked.resolve()
     await answered.promise
     return claim(limit)
@@ -392,7 +393,7 @@ test('a handler that succeeded runs once, however long the store takes nothing',
   await delay(90)
   isDown = false
   // Whoever asks first, the entry is alive.
-  await (inbox as unknown as WorkSource).sweep()
+  await (inbox as unknown as DurableInbox).leases.sweep()
   await until(() => settled().length > 0)
   expect([runs, settled()]).toEqual([1, ['done']])
 })
@@ -431,7 +432,7 @@ test('other processes see what is at work here as alive', async () => {
   await begun.promise
   await delay(70)
   await other.inbox.open()
-  expect(await (other.inbox as unknown as WorkSource).sweep()).toEqual([])
+  expect(await (other.inbox as unknown as DurableInbox).leases.sweep()).toEqual([])
   end.resolve()
   expect(await once).toMatchObject({ done: 1 })
 })
@@ -444,7 +445,7 @@ describe('what a crash left', () => {
     const deliver = async (count: number) => {
       for (let at = 0; at < count; at++)
         await first.deliver(event('client.created', { id: `c${at}` }))
-      await (first.inbox as unknown as WorkSource).claim(count)
+      await (first.inbox as unknown as DurableInbox).leases.claim(count)
       await first.inbox.close()
     }
     return { deliver, next: () => setUp({ store: sqliteStore(file), ...parts }) }
@@ -471,7 +472,7 @@ describe('what a crash left', () => {
     await deliver(4)
     const { inbox, receiver, worker } = next()
     await inbox.open()
-    await (inbox as unknown as WorkSource).sweep()
+    await (inbox as unknown as DurableInbox).leases.sweep()
     const dues = (await inbox.find()).entries.map(({ dueAt }) => Number(dueAt)).toSorted()
     const gaps = dues.slice(1).map((due, at) => due - (dues[at] ?? 0))
     expect(Math.min(...gaps)).toBeGreaterThanOrEqual(50)
@@ -485,7 +486,7 @@ describe('what a crash left', () => {
     await deliver(200)
     const { inbox } = next()
     await inbox.open()
-    await (inbox as unknown as WorkSource).sweep()
+    await (inbox as unknown as DurableInbox).leases.sweep()
     const dues = (await inbox.find({ limit: 200 })).entries.map(({ dueAt }) => Number(dueAt))
     expect(Math.max(...dues) - Date.now()).toBeLessThan(5_000)
   })
@@ -497,7 +498,7 @@ describe('what a crash left', () => {
       const [gone, here] = [setUp({ store, lease: 20 }), setUp({ store, lease: 20 })]
       await here.worker.start()
       await gone.deliver(event())
-      expect((await (gone.inbox as unknown as WorkSource).claim(1)).works).toHaveLength(1)
+      expect((await (gone.inbox as unknown as DurableInbox).leases.claim(1)).works).toHaveLength(1)
       await delay(25)
       expect(here.settled()).toEqual([])
       vi.advanceTimersByTime(10)

@@ -5,7 +5,7 @@ import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
 import { fakeClock, recordHandlers, signedDelivery, testSecret } from 'idv-webhooks/testing'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { z } from 'zod'
-import type { WorkSource } from '../../src/inbox/work.ts'
+import type { DurableInbox } from '../../src/inbox/inbox.ts'
 import { event, type Parts, setUp, until } from '../inbox/admin.ts'
 import { temporaryFile } from '../inbox/temporary.ts'
 
@@ -328,10 +328,10 @@ describe.each(stores)('a worker on %s', (_, store) => {
     const { deliver, inbox, receiver, worker } = fresh({ worker: { concurrency: 1 } })
     const gate = Promise.withResolvers<void>()
     receiver.on('*', () => gate.promise)
-    const source = inbox as unknown as WorkSource
-    const claim = source.claim.bind(source)
+    const source = inbox as unknown as DurableInbox
+    const claim = source.leases.claim.bind(source.leases)
     let claims = 0
-    source.claim = (limit) => {
+    source.leases.claim = (limit) => {
       claims++
       return claim(limit)
     }
@@ -370,7 +370,7 @@ describe.each(stores)('a worker on %s', (_, store) => {
     const { deliver, inbox, receiver, worker } = fresh({ worker: { concurrency: 2 } })
     receiver.on('*', () => {})
     await deliver(event('client.created', { id: 'c1' }))
-    const source = inbox as unknown as WorkSource
+    const source = inbox as unknown as DurableInbox
     const { openFor } = source
     source.openFor = () => new Promise(() => {})
     void worker.runOnce()
@@ -386,7 +386,7 @@ describe.each(stores)('a worker on %s', (_, store) => {
     const { deliver, inbox, receiver, worker } = fresh()
     receiver.on('*', () => {})
     await deliver(event())
-    const source = inbox as unknown as WorkSource
+    const source = inbox as unknown as DurableInbox
     const { openFor } = source
     const opened = Promise.withResolvers<void>()
     source.openFor = (vendor) => opened.promise.then(() => openFor.call(source, vendor))
@@ -429,14 +429,14 @@ describe.each(stores)('a worker on %s', (_, store) => {
     const parts = { store: store(), now: clock.now, retry: { attempts: 2 } }
     const first = setUp(parts)
     await first.deliver(event())
-    const source = first.inbox as unknown as WorkSource
+    const source = first.inbox as unknown as DurableInbox
     for (const attempt of [1, 2]) {
       // Claimed, and never settled: what a crash leaves behind once the lease is over.
-      const { works } = await source.claim(1)
+      const { works } = await source.leases.claim(1)
       expect(works).toMatchObject([{ attempt }])
-      for (const work of works) source.abandon(work)
+      for (const work of works) source.leases.abandon(work)
       clock.advance({ minutes: 2 })
-      await source.sweep()
+      await source.leases.sweep()
     }
     expect((await first.inbox.find()).entries).toMatchObject([
       { state: 'dead', reason: 'CRASHED', attempts: 2 },
@@ -590,12 +590,12 @@ describe('a worker', () => {
     await until(async () => (await inbox.stats()).retry === 1)
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 3_600_000 })
     try {
-      await (inbox as unknown as WorkSource).sweep()
+      await (inbox as unknown as DurableInbox).leases.sweep()
       const again = createWorker(receiver)
       expect(await again.runOnce()).toMatchObject({ done: 0, retry: 1, dead: 0 })
       expect(begun.toSorted()).toEqual(['fails', 'fails', 'hangs'])
       vi.setSystemTime(Date.now() - 7_200_000)
-      await (inbox as unknown as WorkSource).sweep()
+      await (inbox as unknown as DurableInbox).leases.sweep()
       expect(await again.runOnce()).toMatchObject({ done: 0, retry: 0, dead: 0 })
     } finally {
       vi.useRealTimers()

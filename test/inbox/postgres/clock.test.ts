@@ -1,8 +1,8 @@
 // Processes whose clocks differ agree on the database's time.
 import { createInbox } from 'idv-webhooks/inbox'
 import { expect, onTestFinished, test, vi } from 'vitest'
+import type { DurableInbox } from '../../../src/inbox/inbox.ts'
 import { StoreClock } from '../../../src/inbox/stores/postgres/owner.ts'
-import type { WorkSource } from '../../../src/inbox/work.ts'
 import { claim, claimOne, newEntry, settle } from '../../../tools/conformance/store-cases.ts'
 import { event, setUp } from '../admin.ts'
 import { schemaOn } from './servers.ts'
@@ -53,7 +53,7 @@ test('pauses that are each shorter than a second do not add up', async () => {
 
 test('a process that was frozen claims and renews by the time of the database', async () => {
   const { open, query } = schemaOn(undefined, { listen: false })
-  const inbox = createInbox({ store: open() }) as unknown as WorkSource
+  const inbox = createInbox({ store: open() }) as unknown as DurableInbox
   await inbox.open()
   onTestFinished(() => inbox.close())
   const other = open()
@@ -68,11 +68,11 @@ test('a process that was frozen claims and renews by the time of the database', 
   vi.spyOn(performance, 'now').mockImplementation(() => running() - frozen)
   onTestFinished(() => void vi.restoreAllMocks())
   await other.insert(newEntry({ storedAt: Date.now() }))
-  expect((await inbox.claim(1)).works).toHaveLength(1)
-  expect(await left()).toBeGreaterThan(inbox.lease - 10_000)
+  expect((await inbox.leases.claim(1)).works).toHaveLength(1)
+  expect(await left()).toBeGreaterThan(inbox.leases.lease - 10_000)
   frozen = 150_000
-  await inbox.renew()
-  expect(await left()).toBeGreaterThan(inbox.lease - 10_000)
+  await inbox.leases.renew()
+  expect(await left()).toBeGreaterThan(inbox.leases.lease - 10_000)
 })
 
 test('what a process receives when it was frozen is stored by the time of the database', async () => {
@@ -111,7 +111,7 @@ test.each([
 ])('leases go by the clock of the store, also where a `now` of your own is %s', async (_, skew) => {
   const { open, query } = schemaOn()
   const inboxOf = async (now?: () => Date) => {
-    const inbox = createInbox({ store: open(), ...(now && { now }) }) as unknown as WorkSource
+    const inbox = createInbox({ store: open(), ...(now && { now }) }) as unknown as DurableInbox
     await inbox.open()
     onTestFinished(() => inbox.close())
     return inbox
@@ -121,13 +121,13 @@ test.each([
   await store.open(() => {})
   onTestFinished(() => store.close())
   for (let entries = 0; entries < 2; entries++) await store.insert(newEntry({ storedAt: 0 }))
-  for (const inbox of inboxes) expect((await inbox.claim(1)).works).toHaveLength(1)
+  for (const inbox of inboxes) expect((await inbox.leases.claim(1)).works).toHaveLength(1)
   await query('update idv.owners set since = since - 60000')
   for (const inbox of inboxes) {
-    expect(await inbox.sweep()).toEqual([])
-    await inbox.renew()
+    expect(await inbox.leases.sweep()).toEqual([])
+    await inbox.leases.renew()
   }
-  for (const inbox of inboxes) expect(await inbox.sweep()).toEqual([])
+  for (const inbox of inboxes) expect(await inbox.leases.sweep()).toEqual([])
 })
 
 test('an inbox works by the clock of its store', async () => {
