@@ -28,7 +28,7 @@ export function plaid(): Vendor {
     }),
     reading: {
       name: ['webhook_code'],
-      subject: ['identity_verification_id'],
+      subject: ['identity_verification_id', 'screening_id', 'entity_screening_id'],
       rules: [],
     },
     finality: { final: [], reversible: [] },

@@ -42,9 +42,12 @@ test('a handler of client.deleted that forgets its entity forgets the verificati
   expect(forgotten).toEqual([vendor.fixtures.length])
 })
 
-test('an account of Persona is the client of its reference id', async () => {
+test.each([
+  ['kebab-case', { 'reference-id': 'user-1', 'name-last': 'MORGAN' }],
+  ['camelCase', { referenceId: 'user-1', nameLast: 'MORGAN' }],
+  ['snake_case', { reference_id: 'user-1', name_last: 'MORGAN' }],
+])('an account of Persona is the client of its reference id in %s', async (_, attributes) => {
   const { inbox, send } = receiving(vendors.persona())
-  const attributes = { 'reference-id': 'user-1', 'name-last': 'MORGAN' }
   await send(ofPersona('account.created', { type: 'account', id: 'act_1', attributes }))
   await send(ofPersona('inquiry.approved', { type: 'inquiry', id: 'inq_1', attributes }))
   await send(ofPersona('inquiry.created', { type: 'inquiry', id: 'inq_2', attributes: {} }))

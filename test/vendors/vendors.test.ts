@@ -278,6 +278,8 @@ test.each([
   [{ name: undefined }, 'vendor.reading.name must be a list of paths'],
   [{ volatile: 'retry' }, 'vendor.reading.volatile must be a list of paths'],
   [{ id: [''] }, 'vendor.reading.id must be a list of paths'],
+  [{ sameAs: 'snapshot_event' }, 'vendor.reading.sameAs must be a list of paths'],
+  [{ spelling: 'camel' }, "vendor.reading.spelling must be 'any', got"],
   [{ fields: { subjectName: 1 } }, 'vendor.reading.fields.subjectName must be a path like'],
   [{ fields: { subjectName: ['a', ''] } }, 'vendor.reading.fields.subjectName must be a path like'],
   [
