@@ -86,6 +86,9 @@ export function recordHandlers<Event = WebhookEvent>(
       wanted: string | ((event: WebhookEvent) => boolean),
       { timeout = 5000 }: WaitOptions = {},
     ) => {
+      // Taken now: in a timer the stack no longer has the caller's line.
+      const late = new Error()
+      Error.captureStackTrace?.(late, recorder.waitFor)
       const fits = typeof wanted === 'function' ? wanted : named(wanted)
       const past = calls.find(({ event }) => fits(event))
       if (past) return past.event
@@ -94,7 +97,11 @@ export function recordHandlers<Event = WebhookEvent>(
       const timer = setTimeout(() => {
         const arrived = calls.map(({ event }) => event.name).join(', ') || 'nothing'
         const what = typeof wanted === 'string' ? wanted : 'the event'
-        reject(new Error(`${what} did not arrive within ${timeout} ms; arrived: ${arrived}`))
+        late.message = `${what} did not arrive within ${timeout} ms; arrived: ${arrived}`
+        // Whether the stack follows the message depends on the runtime.
+        const frames = /\n {4}at .*/s.exec(late.stack ?? '')?.[0]
+        if (frames) late.stack = `Error: ${late.message}${frames}`
+        reject(late)
       }, timeout)
       waiting.add(notify)
       return promise.finally(() => {

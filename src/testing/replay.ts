@@ -82,8 +82,7 @@ export interface ReplayReport {
 }
 
 type Send = (request: {
-  delivery: Delivery
-  headers: HeaderList
+  delivery: ReadCapture['delivery']
   method: string
   path: string
 }) => Promise<Omit<ReplayResult, 'index'>>
@@ -115,14 +114,8 @@ export async function replay(
       signal?.throwIfAborted()
       const delivery = await prepared(placed(one, options.path, way), options)
       const path = pathOf(options.path ?? delivery.url)
-      const answer = await way
-        .send({
-          delivery,
-          headers: delivery.headers,
-          method: one.method,
-          path,
-        })
-        .catch((error: unknown) => ({ status: 0, error }))
+      const sent = way.send({ delivery, method: one.method, path })
+      const answer = await sent.catch((error: unknown) => ({ status: 0, error }))
       results[index] = { index, ...answer }
       onResult?.({ index, ...answer })
     }
@@ -234,10 +227,10 @@ function throughReceiver(receiver: { receive(delivery: Delivery): Promise<Outcom
 function throughInject(app: {
   inject(request: never): PromiseLike<{ statusCode: number; body: string }>
 }): Send {
-  return async ({ delivery, headers, method, path }) => {
+  return async ({ delivery, method, path }) => {
     // Anything but a Buffer would be written as JSON.
     const payload = Buffer.from(delivery.body)
-    const given = { ...Object.fromEntries(headers), ...originHeaders(delivery.url) }
+    const given = { ...Object.fromEntries(delivery.headers), ...originHeaders(delivery.url) }
     const request = { method, url: path, headers: given, payload }
     const { statusCode, body } = await app.inject(request as never)
     return { status: statusCode, ...parseReply(body) }
@@ -249,8 +242,8 @@ const transportHeaders =
   /^(content-length|host|connection|transfer-encoding|keep-alive|expect|upgrade)$/
 
 function overFetch(send: (request: Request) => Promise<Response>): Send {
-  return async ({ delivery, headers, method, path }) => {
-    const own = headers.filter(([name]) => !transportHeaders.test(name))
+  return async ({ delivery, method, path }) => {
+    const own = delivery.headers.filter(([name]) => !transportHeaders.test(name))
     const { url: address = '' } = delivery
     const url = URL.canParse(address) ? address : new URL(path, 'http://app.test').href
     // A GET was captured too, and cannot have a body.

@@ -164,4 +164,13 @@ describe('recordHandlers', () => {
       'client.deleted did not arrive within 5 ms; arrived: client.created',
     )
   })
+
+  test('a recorder that waited in vain points at the line that waited', async () => {
+    const recorder = recordHandlers(createReceiver({ secret }))
+    const theLine = () => recorder.waitFor('client.deleted', { timeout: 1 })
+    const { stack } = await theLine().then(Object, (error: Error) => error)
+    expect(stack).toMatch(
+      /^Error: client\.deleted did not arrive within 1 ms; arrived: nothing\n {4}at theLine /,
+    )
+  })
 })
