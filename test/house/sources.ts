@@ -34,12 +34,6 @@ export function eachNode(file: string, visit: (node: ts.Node, source: ts.SourceF
   walk(source)
 }
 
-/** The folder below `src` that a file belongs to; the flat files of `src` are one room. */
-export function roomOf(file: string): string {
-  const [folder = '', room = '', ...rest] = file.split('/')
-  return rest.length === 0 ? folder : `${folder}/${room}`
-}
-
 export interface Import {
   readonly from: string
   /** A file of the house, relative to the root, or the name of a package. */
