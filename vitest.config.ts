@@ -67,6 +67,8 @@ export default defineConfig(({ mode }) => {
     'test/inbox/postgres/**',
     timing,
   ]
+  const built = files('test/cli/built')
+  if (!isFull) built.include.push('test/performance/entries.test.ts')
   const node = files('test/**', 'test/inbox/{model,stores}.test.ts', 'test/cli/reconcile.test.ts')
   return {
     test: {
@@ -84,11 +86,11 @@ export default defineConfig(({ mode }) => {
           },
         },
         {
-          // The command line, as it is built.
+          // The command line, as it is built, and how many functions the built package enters.
           resolve: onNode,
           test: {
             name: 'cli',
-            ...files('test/cli/built'),
+            ...built,
             globalSetup: 'test/cli/built/setup.ts',
             testTimeout: 60_000,
           },

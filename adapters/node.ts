@@ -47,13 +47,13 @@ export function toIncoming(request: NodeRequest, { fix, stream }: IncomingOption
 }
 
 class NodeIncoming implements Incoming {
-  readonly method: string
-  readonly headers: Incoming['headers']
+  declare readonly method: string
+  declare readonly headers: Incoming['headers']
   /** The address of the connected client. */
-  readonly address: string | undefined
-  readonly #request: NodeRequest
-  readonly #stream: Readable
-  readonly #fix: string
+  declare readonly address: string | undefined
+  declare private readonly request: NodeRequest
+  declare private readonly stream: Readable
+  declare private readonly fix: string
 
   constructor(request: NodeRequest, stream: Readable, fix: string) {
     this.method = request.method ?? ''
@@ -61,17 +61,17 @@ class NodeIncoming implements Incoming {
     const isPlain = httpVersionMajor < 2 && rawHeaders.length > 0
     this.headers = isPlain ? rawHeaders : arrivedHeaders(request)
     this.address = request.socket?.remoteAddress
-    this.#request = request
-    this.#stream = stream
-    this.#fix = fix
+    this.request = request
+    this.stream = stream
+    this.fix = fix
   }
 
   get url(): string {
-    return urlOf(this.#request)
+    return urlOf(this.request)
   }
 
   read(reading: BodyReading): Promise<Uint8Array | BodyFault> {
-    return readBody(this.#stream, this.#request, { reading, fix: this.#fix })
+    return readBody(this.stream, this.request, { reading, fix: this.fix })
   }
 }
 
@@ -150,10 +150,11 @@ function onEnd(this: Readable): void {
   const body = arriving.get(this)
   if (!body) return
   arriving.delete(this)
-  body.resolve(wholeBody(body))
+  const { request, first } = body
+  // Most bodies are one chunk, which needs no copy.
+  body.resolve(first && !body.chunks && request.httpVersionMajor < 2 ? first : wholeBody(body))
 }
 
-/** Most bodies are one chunk, which needs no copy. */
 function wholeBody({ request, reading, first, chunks }: ArrivingBody) {
   const isHttp2 = request.httpVersionMajor >= 2
   if (chunks) {
@@ -208,7 +209,7 @@ export function sendReply(request: IncomingMessage, response: ServerResponse, re
     for (const name of response.getHeaderNames()) response.removeHeader(name)
     throw error
   }
-  if (isRead(request)) response.end(reply.body)
+  if (request.complete || isRead(request)) response.end(reply.body)
   else endOnceRead(request, response, reply.body)
 }
 

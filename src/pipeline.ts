@@ -11,7 +11,6 @@ import {
 import type { OutcomeCode } from './errors.ts'
 import { invalid, kindShown } from './foundation/check.ts'
 import { admit, declaredLength, faultOf, type Incoming } from './intake/intake.ts'
-import type { Observers } from './observe/observers.ts'
 import type { Keeper } from './options.ts'
 import { attempted, noDiagnosis, type Outcome, proofRefused, refusal } from './outcome/outcome.ts'
 import type { Reply } from './outcome/reply.ts'
@@ -72,7 +71,7 @@ async function pass<Result>(
 ): Promise<Result> {
   const { dispatcher, inFlight, observers } = steps
   if (!dispatcher.isFrozen) dispatcher.freeze()
-  const passage = toPassage(source, observers)
+  const passage = toPassage(source)
   passage.isCounted = inFlight.enter(passage)
   try {
     // The user's own envelope or schema may throw; what a sender did never rejects.
@@ -195,7 +194,7 @@ type Source = Omit<Delivery, 'body'> & Pick<Incoming, 'waitUntil'>
 /** One delivery on its way: each part is worked out once, and handed on here. */
 interface Passage extends ReadDelivery {
   readonly source: Source
-  /** When it began, by `performance.now()`; 0 if there is no observer. */
+  /** When it began, by `performance.now()`. */
   readonly began: number
   now: number
   claims: HeaderClaims
@@ -210,13 +209,13 @@ const unclaimed: HeaderClaims = { ok: false, code: 'SIGNATURE_MISSING' }
 const noBytes = new Uint8Array()
 
 /** @throws WebhookError `OPTION_INVALID` for what is not a delivery at all */
-function toPassage(source: Source, observers: Observers): Passage {
+function toPassage(source: Source): Passage {
   if (typeof source?.headers !== 'object' || source.headers === null) {
     throw invalid(
       `expected a delivery { body, headers }, got ${kindShown(source)}. In tests make one by await signedDelivery(event)`,
     )
   }
-  const began = observers.began()
+  const began = performance.now()
   const headers = new HeaderIndex(source.headers)
   return {
     ...{ source, headers, began, now: 0, claims: unclaimed },

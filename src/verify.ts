@@ -7,6 +7,7 @@ import {
   type HeaderList,
   markVerified,
   type VerifiedDelivery,
+  withProof,
 } from './delivery.ts'
 import { WebhookError } from './errors.ts'
 import { inTime } from './foundation/abortable.ts'
@@ -63,6 +64,14 @@ export interface ReadDelivery {
   readonly now: number
 }
 
+/** The delivery that was proved, or why it was not. */
+type DeliveryProof = ProvedDelivery | Refusal
+
+interface ProvedDelivery {
+  readonly ok: true
+  readonly delivery: VerifiedDelivery
+}
+
 /** Bytes that are hashed before other work gets its turn: a few milliseconds. */
 const bytesPerTurn = 8 * 1_048_576
 
@@ -89,7 +98,7 @@ export class Verifier {
   }
 
   /** Returns a promise only if keys are looked up, or the runtime's HMAC returns one. */
-  prove(delivery: ReadDelivery): VerifyResult | Promise<VerifyResult> {
+  prove(delivery: ReadDelivery): DeliveryProof | Promise<DeliveryProof> {
     const { claims } = delivery
     if (!claims.ok && !claims.late) return new Refused(claims.code)
     if (!this.#secrets) return this.#proveAddress(delivery)
@@ -97,19 +106,18 @@ export class Verifier {
     return keys ? this.#proveBy(keys, delivery) : this.#proveLater(lookUp, delivery)
   }
 
-  #proveAddress(arrived: ReadDelivery): VerifyResult {
+  #proveAddress(arrived: ReadDelivery): DeliveryProof {
     const { body, headers, source, now } = arrived
     const { address, receivedAt } = source
     if (!this.#scheme.addresses?.allows(address, headers.values('x-forwarded-for'))) {
       return new Refused('ADDRESS_NOT_ALLOWED')
     }
     const authenticity = 'ip'
-    return proved(
-      markVerified({ body, headers, source, receivedAt: receivedAt ?? now, authenticity }),
-    )
+    const proved = { body, headers, source, receivedAt: receivedAt ?? now, authenticity } as const
+    return { ok: true, delivery: markVerified(proved) }
   }
 
-  async #proveLater(lookUp: SecretLookUp, arrived: ReadDelivery): Promise<VerifyResult> {
+  async #proveLater(lookUp: SecretLookUp, arrived: ReadDelivery): Promise<DeliveryProof> {
     const { body, headers, claims } = arrived
     let keys: readonly SecretKey[]
     try {
@@ -128,7 +136,7 @@ export class Verifier {
   #proveBy(
     keys: readonly SecretKey[],
     delivery: ReadDelivery,
-  ): VerifyResult | Promise<VerifyResult> {
+  ): DeliveryProof | Promise<DeliveryProof> {
     const { claims } = delivery
     if (!claims.ok) return this.#refused(claims.code, keys, delivery)
     const found = this.#match(keys, claims, delivery)
@@ -163,7 +171,7 @@ export class Verifier {
       const valid = keys.filter((one) => isValid(one, now))
       return this.#matchAll(valid, claims, values)
     }
-    if (!isValid(key, now)) return undefined
+    if (key.isBounded && !isValid(key, now)) return undefined
     const isPlain = this.#scheme.template.length === 1 && !claim.jws
     const matched = isPlain
       ? key.key.matches([body], claim.signatures)
@@ -204,7 +212,7 @@ export class Verifier {
     key: SecretKey | undefined,
     keys: readonly SecretKey[],
     delivery: ReadDelivery,
-  ): VerifyResult {
+  ): DeliveryProof {
     // Nothing but a key that was tried grants trust.
     if (!key || !keys.includes(key)) return this.#refused('SIGNATURE_MISMATCH', keys, delivery)
     const { body, headers, claims, source, now } = delivery
@@ -213,11 +221,10 @@ export class Verifier {
     const signedId = claims.ok ? claims.id : undefined
     const { authenticity } = this.#scheme
     const shown = authenticity === 'token' ? this.#withoutToken(headers) : headers
-    return proved(
-      markVerified({
-        ...{ body, headers: shown, receivedAt, source, secretId, tenant, signedId, authenticity },
-      }),
-    )
+    const proved = markVerified({
+      ...{ body, headers: shown, receivedAt, source, secretId, tenant, signedId, authenticity },
+    })
+    return { ok: true, delivery: proved }
   }
 
   /** The token is the secret itself: what keeps or shows the delivery must not hold it. */
@@ -244,20 +251,11 @@ export class Verifier {
   }
 }
 
-/** The result of a proof that holds. */
-type VerifiedResult = Extract<VerifyResult, { readonly ok: true }>
-
-/** A result whose optional parts are there only if the delivery has them. */
-function proved(delivery: VerifiedDelivery): VerifiedResult {
-  const { authenticity, secretId, tenant } = delivery
-  const proof: { -readonly [Key in keyof VerifiedResult]: VerifiedResult[Key] } = {
-    ok: true,
-    delivery,
-  }
-  if (authenticity !== undefined) proof.authenticity = authenticity
-  if (secretId !== undefined) proof.secretId = secretId
-  if (tenant !== undefined) proof.tenant = tenant
-  return proof
+/** The result of `verify`; its optional parts are there only if the delivery has them. */
+function toResult(proof: ProvedDelivery | Refusal): VerifyResult {
+  if (!proof.ok) return proof
+  const { delivery } = proof
+  return withProof({ ok: true, delivery }, delivery)
 }
 
 function unusableKey(cause: unknown): WebhookError {
@@ -266,8 +264,8 @@ function unusableKey(cause: unknown): WebhookError {
 }
 
 /** A clock that tells no time proves nothing with a secret that is bounded in time. */
-function isValid({ notBefore, notAfter }: SecretKey, now: number): boolean {
-  if (notBefore === undefined && notAfter === undefined) return true
+function isValid({ isBounded, notBefore, notAfter }: SecretKey, now: number): boolean {
+  if (!isBounded) return true
   return now >= (notBefore ?? -Infinity) && now <= (notAfter ?? Infinity)
 }
 
@@ -346,7 +344,8 @@ export function verify(delivery: Delivery, options: VerifyOptions): Promise<Veri
     const claims = verifier.claims.read(headers, now)
     const read = { source: delivery, body, headers, claims, now }
     // Not async: if nothing waits, one promise is enough.
-    return Promise.resolve(verifier.prove(read))
+    const proof = verifier.prove(read)
+    return proof instanceof Promise ? proof.then(toResult) : Promise.resolve(toResult(proof))
   } catch (error) {
     return Promise.reject(error)
   }

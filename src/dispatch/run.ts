@@ -297,7 +297,7 @@ function reportOf(
     const result = services.around
       ? runAround(services.around, handle, args)
       : callWebhookHandler(handle, args)
-    if (!isPromise(result)) return { ok: true, handler }
+    if (!(result instanceof Promise) && !isPromise(result)) return { ok: true, handler }
     return HandlerContext.settled(context, Promise.resolve(result))
   } catch (error) {
     return { ok: false, handler, code: 'HANDLER_FAILED', error }

@@ -162,24 +162,27 @@ function networkOf(address: string): string {
   return address.split('::', 1).join().split(':', 4).join(':').toLowerCase()
 }
 
-/** One body that is being read, or is held while its delivery is handled. */
+/**
+ * One body that is being read, or is held while its delivery is handled. Its fields are declared only:
+ * every request makes one.
+ */
 export class Reading implements BodyReading {
-  readonly limit: number
+  declare readonly limit: number
   /** Bytes that were counted, and those of them that are still held. */
-  bytes: number
-  held: number
-  reserved: number
+  declare bytes: number
+  declare held: number
+  declare reserved: number
   /** It can be ended. */
-  isOpen: boolean
+  declare isOpen: boolean
   /** The address, or the network of IPv6, whose share holds the bytes. */
-  readonly address: string | undefined
-  readonly #intake: Intake
-  #timer: ReturnType<typeof setTimeout> | undefined
-  #stop: ((fault: BodyFault) => void) | undefined
-  #stopped: BodyFault | undefined
+  declare readonly address: string | undefined
+  declare private readonly intake: Intake
+  declare private timer: ReturnType<typeof setTimeout> | undefined
+  declare private stopWith: ((fault: BodyFault) => void) | undefined
+  declare private stopped: BodyFault | undefined
 
   constructor(intake: Intake, address: string | undefined) {
-    this.#intake = intake
+    this.intake = intake
     this.limit = intake.limits.maxBytes
     this.address = address
     this.bytes = 0
@@ -189,34 +192,34 @@ export class Reading implements BodyReading {
   }
 
   take(bytes: number): BodyFault | undefined {
-    if (this.#stopped) return this.#stopped
+    if (this.stopped) return this.stopped
     if (!Number.isSafeInteger(bytes)) {
       const message = `\`take\` expects a whole number of bytes, got ${shown(bytes)}`
       return { code: 'BODY_CONSUMED', message }
     }
     this.bytes += bytes
-    return this.#intake.take(this, bytes)
+    return this.intake.take(this, bytes)
   }
 
   reserve(length: number): boolean {
-    if (!this.#intake.reserve(this, length)) return false
+    if (!this.intake.reserve(this, length)) return false
     if (!this.take(length)) return true
     this.take(-length)
     return false
   }
 
   onStop(stop: (fault: BodyFault) => void): void {
-    this.#stop = stop
+    this.stopWith = stop
     this.isOpen = true
-    this.#intake.watch(this)
+    this.intake.watch(this)
     // A plain timer for each body: on workers a timer belongs to the request that started it.
-    this.#timer = setTimeout(expire, this.#intake.limits.bodyTimeout, this, this.#intake.limits)
+    this.timer = setTimeout(expire, this.intake.limits.bodyTimeout, this, this.intake.limits)
   }
 
   stop(fault: BodyFault): void {
-    this.#stopped = fault
+    this.stopped = fault
     this.done()
-    this.#stop?.(fault)
+    this.stopWith?.(fault)
   }
 
   /** The body has come whole. Counts what its adapter did not; a fault if that does not fit. */
@@ -230,8 +233,8 @@ export class Reading implements BodyReading {
   done(): void {
     if (!this.isOpen) return
     this.isOpen = false
-    clearTimeout(this.#timer)
-    this.#intake.done(this)
+    clearTimeout(this.timer)
+    this.intake.done(this)
   }
 }
 

@@ -213,11 +213,6 @@ export class Observers {
     return this.#hearsAll || this.#listeners.size > 0
   }
 
-  /** When a delivery begins, by `performance.now()`; 0 if no observer gets every outcome. */
-  began(): number {
-    return this.#hearsAll || this.#listeners.size > 0 ? performance.now() : 0
-  }
-
   /** Reports an observation, with the file of the inbox. */
   report(seen: Observation, place?: string): void {
     this.#observer(seen, { place })

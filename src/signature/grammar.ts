@@ -10,7 +10,13 @@ import {
   fromHex,
   toHex,
 } from './encoding.ts'
-import { digestLength, isHmac, isPublicKey, signatureLength } from './hmac/hmac.ts'
+import {
+  digestLength,
+  type HmacAlgorithm,
+  isHmac,
+  isPublicKey,
+  signatureLength,
+} from './hmac/hmac.ts'
 import { type Jws, readJws } from './jws.ts'
 import { readTime, writeTime } from './time.ts'
 
@@ -87,8 +93,10 @@ function decodeAll(scheme: Scheme, texts: readonly string[]): readonly string[] 
 }
 
 function decode({ algorithm, encoding }: Scheme, text: string): string | undefined {
-  if (isHmac(algorithm)) return digestHex(text, encoding, digestLength[algorithm])
-  const [least, most] = signatureLength[algorithm]
+  if (algorithm in digestLength) {
+    return digestHex(text, encoding, digestLength[algorithm as HmacAlgorithm])
+  }
+  const [least, most] = signatureLength[algorithm as keyof typeof signatureLength]
   if (text.length > most * 2) return undefined
   const read = encoding === 'hex' ? fromHex : encoding === 'base64' ? fromBase64 : fromBase64url
   const bytes = read(text)

@@ -65,6 +65,8 @@ export class SecretKey {
   /** Milliseconds since the epoch, both ends included. */
   readonly notBefore: number | undefined
   readonly notAfter: number | undefined
+  /** It is valid for a time only. */
+  readonly isBounded: boolean
   readonly #key: HmacKey
   readonly #material: SecretValue
 
@@ -76,6 +78,7 @@ export class SecretKey {
     this.#key = key
     this.#material = secret.value
     const { notBefore, notAfter } = this
+    this.isBounded = (notBefore ?? notAfter) !== undefined
     if (notBefore !== undefined && notAfter !== undefined && notBefore > notAfter) {
       throw invalid(
         `${name}: notBefore is later than notAfter, so it is never valid`,
