@@ -13,12 +13,12 @@ const sum = (files: readonly string[]) => files.reduce((all, file) => all + line
 /** Lines that a room may have; the first pattern that fits a file gives its room. */
 const rooms: readonly (readonly [room: string, files: RegExp, lines: number])[] = [
   ['flat files, delivery and errors', /^src\/[\w-]+\.ts$/, 1_805],
-  ['intake', /^src\/intake\//, 280],
+  ['intake', /^src\/intake\//, 282],
   ['foundation', /^src\/foundation\//, 595],
   ['host', /^src\/host\//, 240],
   ['dispatch', /^src\/dispatch\//, 1_041],
   ['outcome and observe', /^src\/(outcome|observe)\//, 1_445],
-  ['signature', /^src\/signature\//, 2_083],
+  ['signature', /^src\/signature\//, 2_084],
   ['protocol', /^src\/protocol\//, 2_235],
   ['redaction', /^src\/redaction\//, 300],
   ['worker', /^src\/worker\//, 1_440],
