@@ -65,9 +65,9 @@ export interface ReadDelivery {
 }
 
 /** The delivery that was proved, or why it was not. */
-type DeliveryProof = ProvedDelivery | Refusal
+type DeliveryProof = VerifiedProof | Refusal
 
-interface ProvedDelivery {
+interface VerifiedProof {
   readonly ok: true
   readonly delivery: VerifiedDelivery
 }
@@ -252,7 +252,7 @@ export class Verifier {
 }
 
 /** The result of `verify`; its optional parts are there only if the delivery has them. */
-function toResult(proof: ProvedDelivery | Refusal): VerifyResult {
+function toResult(proof: VerifiedProof | Refusal): VerifyResult {
   if (!proof.ok) return proof
   const { delivery } = proof
   return withProof({ ok: true, delivery }, delivery)
