@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { defineConfig, type Options } from 'tsup'
-import { bundleConsole, embedConsole } from './scripts/bundle-console.ts'
+import { bundleConsole } from './scripts/bundle-console.ts'
 import { bundleWriter, embedWriter } from './scripts/bundle-writer.ts'
 import { lazyRequire } from './scripts/lazy-require.ts'
 import { peerHints } from './scripts/peer-hints.ts'
+import { sharedFiles, storesByImportPath, writeSharedFiles } from './scripts/shared-files.ts'
 import { thirdPartyNotices } from './scripts/third-party-notices.ts'
 import { readSchema } from './src/inbox/stores/postgres/migrations.ts'
 
@@ -48,8 +49,13 @@ const tools = {
 const inlinedTypes = ['@standard-schema/spec']
 
 const bundle = await bundleConsole()
+// One for all builds: it names what any of them has bundled.
+const notices = thirdPartyNotices([...inlinedTypes, ...bundle.packages])
+await writeSharedFiles(bundle, notices)
 
 const define = { __SCHEMA__: JSON.stringify(readSchema()) }
+
+const plugins = [notices, sharedFiles, embedWriter(await bundleWriter())]
 
 const both: Options = {
   define,
@@ -59,13 +65,11 @@ const both: Options = {
   removeNodeProtocol: false,
   splitting: true,
   treeshake: true,
-  // One for both builds: it names what either has bundled.
-  esbuildPlugins: [
-    thirdPartyNotices([...inlinedTypes, ...bundle.packages]),
-    embedConsole(bundle),
-    embedWriter(await bundleWriter()),
-  ],
+  esbuildPlugins: plugins,
 }
+
+/** Nobody reads or bundles what the tools consist of: half of it is other packages. */
+const small: Options = { minify: true }
 
 const keysFile = 'src/signature/keys.ts'
 
@@ -100,8 +104,10 @@ export default defineConfig([
   },
   {
     ...both,
+    ...small,
     format: 'esm',
     entry: { ...tools, cli: 'tools/cli/bin.ts' },
+    esbuildPlugins: [...plugins, storesByImportPath],
     platform: 'node',
     define: { ...define, __VERSION__: JSON.stringify(version) },
     // What is bundled from CommonJS asks for Node's modules by require.
@@ -112,6 +118,7 @@ export default defineConfig([
   },
   {
     ...both,
+    ...small,
     format: 'cjs',
     entry: tools,
     platform: 'node',

@@ -1,8 +1,8 @@
-// Bundles the console's front end into one script and one style sheet, and embeds both in the
-// package: the build replaces tools/console/assets.ts, which bundles on demand when run from source.
+// Bundles the console's front end into one script and one style sheet. The build puts both in the
+// place of tools/console/assets.ts, which bundles on demand when run from source.
 
 import { fileURLToPath } from 'node:url'
-import { build, type Plugin } from 'esbuild'
+import { build } from 'esbuild'
 
 export interface ConsoleBundle {
   readonly script: string
@@ -39,19 +39,5 @@ export async function bundleConsole(): Promise<ConsoleBundle> {
     script: textOf('script.js'),
     style: textOf('style.css'),
     packages: [...new Set(packages)],
-  }
-}
-
-/** A plugin of the build: puts the bundled front end in the place of assets.ts. */
-export function embedConsole({ script, style }: ConsoleBundle): Plugin {
-  const text = `export const loadAssets = async () => (${JSON.stringify({ script, style })})`
-  return {
-    name: 'embed-console',
-    setup(building) {
-      building.onLoad({ filter: /[\\/]tools[\\/]console[\\/]assets\.ts$/ }, () => ({
-        contents: text,
-        loader: 'js',
-      }))
-    },
   }
 }

@@ -1,5 +1,5 @@
 // llms.txt and llms-full.txt: the documents for programs that read them, made from the same list
-// of pages as the site. `npm run build` writes both beside package.json.
+// of pages as the site, which has both. `npm run build` writes llms.txt beside package.json.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { errorPages, groupsOfPages, type Page, root } from './pages.ts'
@@ -20,7 +20,7 @@ export function llms(base = ''): string {
   })
   return [
     `# idv-webhooks\n\n> ${description}\n`,
-    'Paths are relative to this file. `llms-full.txt` holds all pages in one file. The error pages are in `docs/errors/`, one for each code.\n',
+    `Paths are relative to this file. ${base && '`llms-full.txt` holds all pages in one file. '}The error pages are in \`docs/errors/\`, one for each code.\n`,
     ...groups,
     `## Skills\n\n${skills.join('\n')}\n`,
   ].join('\n')
@@ -38,7 +38,4 @@ export function llmsFull(): string {
 /** Links of a summary lead from its own page, so their text alone is kept. */
 const plain = (text: string) => text.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1')
 
-if (import.meta.main) {
-  writeFileSync(join(root, 'llms.txt'), llms())
-  writeFileSync(join(root, 'llms-full.txt'), llmsFull())
-}
+if (import.meta.main) writeFileSync(join(root, 'llms.txt'), llms())

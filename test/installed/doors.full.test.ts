@@ -43,7 +43,6 @@ describe('in an empty project', () => {
       'dist',
       'docs',
       'examples',
-      'llms-full.txt',
       'llms.txt',
       'package.json',
     ])

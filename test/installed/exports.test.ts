@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { isBuiltin } from 'node:module'
 import { join } from 'node:path'
 import ts from 'typescript'
@@ -40,6 +40,13 @@ test('no built file reaches for a package that a user has not', () => {
       file,
     ).toEqual([])
   }
+})
+
+test('the unpacked package has at most 5 MB', () => {
+  const files = readdirSync(installed, { recursive: true, encoding: 'utf8' })
+  const sizes = files.map((file) => statSync(join(installed, file)))
+  const bytes = sizes.reduce((sum, one) => sum + (one.isFile() ? one.size : 0), 0)
+  expect(bytes).toBeLessThan(5e6)
 })
 
 test('every built file knows no await at its top, so that require() works', () => {

@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, expect, inject, test } from 'vitest'
-import { llms, llmsFull } from '../../scripts/site/llms.ts'
+import { llms } from '../../scripts/site/llms.ts'
 
 const run = promisify(execFile)
 const { app, bare } = inject('installed')
@@ -55,10 +55,9 @@ test('the programs and commands of the skill do what it says', async () => {
   expect(stdout).toMatch(/pass 1\b/)
 })
 
-test('llms.txt and llms-full.txt of the package are those of its documents', () => {
+test('llms.txt of the package lists its documents', () => {
   const list = readFileSync(join(installed, 'llms.txt'), 'utf8')
   expect(list).toBe(llms())
-  expect(readFileSync(join(installed, 'llms-full.txt'), 'utf8')).toBe(llmsFull())
   const links = [...list.matchAll(/\]\(([^)]+)\)/g)].map(([, link = '']) => link)
   expect(links.length).toBeGreaterThan(20)
   for (const link of links) expect(() => readFileSync(join(installed, link)), link).not.toThrow()

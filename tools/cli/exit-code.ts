@@ -2,11 +2,9 @@
 // secret in the wrong place.
 import { CommanderError } from 'commander'
 import { errorPage, isWebhookError, type WebhookError } from '../../src/index.ts'
+import { type ExitCode, exitCodes } from './records.ts'
 
-/** All exit codes; the help documents them. */
-export const exitCodes = { ok: 0, failed: 1, usage: 2, interrupted: 130 } as const
-
-export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes]
+export { type ExitCode, exitCodes } from './records.ts'
 
 /** Stops a command with a message for people; the message holds no secret and no payload. */
 export class CliError extends Error {

@@ -1,2 +1,1 @@
-export { type ExitCode, exitCodes } from './exit-code.ts'
-export type { CliRecord, LinesByCommand } from './records.ts'
+export { type CliRecord, type ExitCode, exitCodes, type LinesByCommand } from './records.ts'

@@ -16,6 +16,11 @@ import type { Edit, Finding } from './migrate/rewrite.ts'
 type JsonLine<Type extends string, Fields = unknown> = { readonly type: Type } & Readonly<Fields>
 type Counts<Name extends string> = Readonly<Record<Name, number>>
 
+/** All exit codes; the help documents them. */
+export const exitCodes = { ok: 0, failed: 1, usage: 2, interrupted: 130 } as const
+
+export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes]
+
 /** A failure; the last line of a run, except of `capture`, which continues. */
 export type ErrorLine = JsonLine<
   'error',
