@@ -32,7 +32,7 @@ const createVerificationBody = z.object({
   clientId: uuid.optional(),
   matterId: uuid.optional(),
   subjectName: z.string().max(limits.subjectName).optional(),
-  subjectEmail: emailAddress.optional(),
+  subjectEmail: z.optional(emailAddress),
   subjectPhone: z.string().max(limits.subjectPhone).optional(),
   expiresDays: z
     .int()
@@ -54,8 +54,8 @@ const listVerificationsQuery = z.object({
   clientId: uuid.optional(),
   matterId: uuid.optional(),
   search: z.string().max(limits.search).optional(),
-  dateFrom: dateTime.optional(),
-  dateTo: dateTime.optional(),
+  dateFrom: z.optional(dateTime),
+  dateTo: z.optional(dateTime),
   sort: z.enum(['created_at', 'updated_at', 'status']).default('created_at'),
   page,
   limit,
@@ -66,7 +66,7 @@ const createClientBody = z.object({
   nameFirst: z.string().max(limits.clientShort).optional(),
   nameLast: z.string().max(limits.clientShort).optional(),
   businessName: z.string().max(limits.clientLong).optional(),
-  email: emailAddress.max(limits.clientEmail).optional(),
+  email: z.optional(emailAddress.check(z.maxLength(limits.clientEmail))),
   phone: z.string().max(limits.clientPhone).optional(),
   externalId: z.string().max(limits.clientShort).optional(),
   memberType: z.enum(memberTypes).default('individual'),
@@ -75,7 +75,7 @@ const createClientBody = z.object({
   city: z.string().max(limits.clientShort).optional(),
   region: z.string().max(limits.clientShort).optional(),
   postalCode: z.string().max(limits.clientPostalCode).optional(),
-  country: countryCode.default('CA'),
+  country: z._default(countryCode, 'CA'),
   metadata: object.optional(),
 })
 

@@ -9,6 +9,7 @@ import {
   openClientSchema,
   openVerificationSchema,
   pageSchema,
+  partialErrorSchema,
 } from '../protocol/resources.ts'
 import {
   ApiError,
@@ -37,7 +38,7 @@ const schemas = {
 } as const satisfies Record<EndpointName, unknown>
 
 /** The response of an endpoint. */
-export type Answer<Name extends EndpointName> = (typeof schemas)[Name]['_output']
+export type Answer<Name extends EndpointName> = (typeof schemas)[Name]['_zod']['output']
 
 /** A usable response, with the places where it is not as documented. */
 export type ResponseReading =
@@ -125,7 +126,7 @@ export function refusedAnswer({ answer, requestInfo, retryAfter, redact }: Refus
 }
 
 function errorBody({ text }: Answered) {
-  return errorBodySchema.partial().safeParse(jsonOf(text)).data
+  return partialErrorSchema.safeParse(jsonOf(text)).data
 }
 
 /** The whole form of section 7, with this status and its code. */

@@ -9,34 +9,34 @@ import {
   strictVerificationSchema,
 } from './resources.ts'
 
+function schemasOf<Verification, Client>(verification: Verification, client: Client) {
+  return {
+    'verification.created': verification,
+    'verification.submitted': verification,
+    'verification.approved': verification,
+    'verification.rejected': verification,
+    'verification.canceled': verification,
+    'verification.expired': verification,
+    'client.created': client,
+    'client.updated': client,
+    'client.deleted': client,
+  } as const
+}
+
 /** The schema of the resource that each event carries (section 6; resources of section 2). */
-export const eventSchemas = {
-  'verification.created': receivedVerificationSchema,
-  'verification.submitted': receivedVerificationSchema,
-  'verification.approved': receivedVerificationSchema,
-  'verification.rejected': receivedVerificationSchema,
-  'verification.canceled': receivedVerificationSchema,
-  'verification.expired': receivedVerificationSchema,
-  'client.created': receivedClientSchema,
-  'client.updated': receivedClientSchema,
-  'client.deleted': receivedClientSchema,
-} as const
+export const eventSchemas = /* @__PURE__ */ schemasOf(
+  receivedVerificationSchema,
+  receivedClientSchema,
+)
 
 /**
  * The same with the documented values of each enum alone, for `createReceiver({ schemas })`: a
  * misspelt value is a type error, and a value that the service added later is in `event.issues`.
  */
-export const strictEventSchemas = {
-  'verification.created': strictVerificationSchema,
-  'verification.submitted': strictVerificationSchema,
-  'verification.approved': strictVerificationSchema,
-  'verification.rejected': strictVerificationSchema,
-  'verification.canceled': strictVerificationSchema,
-  'verification.expired': strictVerificationSchema,
-  'client.created': strictClientSchema,
-  'client.updated': strictClientSchema,
-  'client.deleted': strictClientSchema,
-} as const
+export const strictEventSchemas = /* @__PURE__ */ schemasOf(
+  strictVerificationSchema,
+  strictClientSchema,
+)
 
 /** The resource type of each event. */
 export type EventData = {

@@ -1,6 +1,9 @@
 // The resources of the service (sections 2.1 to 2.6) as schemas; types are inferred from them.
 // Unknown fields are kept. Enums are the documented ones; `open` also takes later additions.
-import * as z from 'zod'
+// They are of `zod/mini`, a quarter of zod in a bundle; schemas of either fit into each other.
+
+import * as z from 'zod/mini'
+import { en } from 'zod/v4/locales'
 import { memberTypes, requirementNames, verificationStatuses, verificationTypes } from './values.ts'
 
 /** Section 4.1.2 of RFC 5321: letters, digits and these marks; of other scripts every visible letter. */
@@ -44,135 +47,156 @@ export const limits = {
   ratePerMinute: 200,
 } as const
 
+/** zod's own messages: `zod/mini` has none unless the application sets them for the whole process. */
+const english = { error: /* @__PURE__ */ en().localeError }
+
 /** A documented value, or one that the service adds later; keeps completion in editors. */
 export type Open<Value extends string> = Value | (string & Record<never, never>)
 
 /** Takes every string, typed with the documented values first. */
 function open<const Values extends readonly string[]>(
   _values: Values,
-): z.ZodType<Open<Values[number]>, Open<Values[number]>> {
-  return z.string()
+): z.ZodMiniType<Open<Values[number]>, Open<Values[number]>> {
+  return z.string(english)
 }
 
+/** Unknown fields are kept. */
+const record = <Shape extends z.core.$ZodLooseShape>(shape: Shape) => z.looseObject(shape, english)
+const list = <Item extends z.core.$ZodType>(item: Item) => z.array(item, english)
+const oneOf = <const Values extends readonly string[]>(values: Values) => z.enum(values, english)
+const string = z.string(english)
+const text = (most: number) => string.check(z.maxLength(most, english))
+const nullableText = (most: number) => z.nullable(text(most))
+const whole = z.int(english)
+
 /** ISO 3166-1 alpha-2 (section 4.4); which codes are assigned, and their case, is not checked. */
-export const countryCode = z
-  .string()
-  .regex(/^[A-Za-z]{2}$/, 'must be an ISO 3166-1 alpha-2 code: two letters')
+export const countryCode = string.check(
+  z.regex(/^[A-Za-z]{2}$/, 'must be an ISO 3166-1 alpha-2 code: two letters'),
+)
 
 /** An ISO 8601 date-time with any offset (section 2). */
-export const dateTime = z.iso.datetime({ offset: true })
+export const dateTime = z.iso.datetime({ offset: true, ...english })
 
 /** Sections 2.3, 4.1 and 4.4: "format email". */
-export const emailAddress = z
-  .string()
-  .refine(isEmailAddress, 'must be an e-mail address')
-  .meta({ format: 'email' })
+export const emailAddress = string.check(
+  z.refine(isEmailAddress, 'must be an e-mail address'),
+  z.meta({ format: 'email' }),
+)
 
 /** Far more than a list of documented values ever has. */
 const longestList = 1_000
 
 /** A list that is too long is one fault, not one for each of its items. */
-function listOf<Item extends z.ZodType>(item: Item) {
-  return z.array(z.unknown()).max(longestList).pipe(z.array(item))
+function listOf<Item extends z.ZodMiniType>(item: Item) {
+  return z.pipe(list(z.unknown()).check(z.maxLength(longestList, english)), list(item))
 }
 
-const object = z.record(z.string(), z.unknown())
+const object = z.record(z.string(), z.unknown(), english)
+const things = list(z.unknown())
 
 /** Section 2.1: a verification request, exactly as documented. */
-export const verificationSchema = z.looseObject({
-  id: z.string(),
-  orgId: z.string(),
-  type: z.enum(verificationTypes),
-  status: z.enum(verificationStatuses),
-  requirements: z.array(z.enum(requirementNames)),
-  currentStep: z.string().nullable(),
-  subjectName: z.string().max(limits.subjectName).nullable(),
-  subjectEmail: z.string().nullable(),
-  subjectPhone: z.string().max(limits.subjectPhone).nullable(),
-  requestorName: z.string().nullable(),
-  requestorEmail: z.string().nullable(),
-  requestorCompany: z.string().nullable(),
-  clientId: z.string().nullable(),
-  matterId: z.string().nullable(),
-  expiresDays: z.int().min(limits.expiresDays.min).max(limits.expiresDays.max),
+export const verificationSchema = record({
+  id: string,
+  orgId: string,
+  type: oneOf(verificationTypes),
+  status: oneOf(verificationStatuses),
+  requirements: list(oneOf(requirementNames)),
+  currentStep: z.nullable(string),
+  subjectName: nullableText(limits.subjectName),
+  subjectEmail: z.nullable(string),
+  subjectPhone: nullableText(limits.subjectPhone),
+  requestorName: z.nullable(string),
+  requestorEmail: z.nullable(string),
+  requestorCompany: z.nullable(string),
+  clientId: z.nullable(string),
+  matterId: z.nullable(string),
+  expiresDays: whole.check(
+    z.minimum(limits.expiresDays.min, english),
+    z.maximum(limits.expiresDays.max, english),
+  ),
   expiresAt: dateTime,
-  submittedAt: dateTime.nullable(),
-  accessToken: z.string(),
+  submittedAt: z.nullable(dateTime),
+  accessToken: string,
   createdAt: dateTime,
   updatedAt: dateTime,
 })
 
 /** Section 2.2: what the single-request read adds to a verification. */
 const assembledFields = {
-  score: z.number().min(0).max(100).nullable(),
-  person: object.nullable(),
-  documents: z.array(z.unknown()),
-  biometric: object.nullable(),
-  location: object.nullable(),
-  contact: object.nullable(),
-  business: object.nullable(),
-  financial: object.nullable(),
-  pep: object.nullable(),
-  steps: z.array(z.unknown()),
+  score: z.nullable(z.number(english).check(z.minimum(0, english), z.maximum(100, english))),
+  person: z.nullable(object),
+  documents: things,
+  biometric: z.nullable(object),
+  location: z.nullable(object),
+  contact: z.nullable(object),
+  business: z.nullable(object),
+  financial: z.nullable(object),
+  pep: z.nullable(object),
+  steps: things,
 }
 
 /** Section 2.2: an assembled request, exactly as documented. */
-export const assembledVerificationSchema = verificationSchema.extend(assembledFields)
+export const assembledVerificationSchema = z.extend(verificationSchema, assembledFields)
 
 /** Section 2.3: a party that gets the result on approval. */
-export const thirdPartySchema = z.looseObject({
-  name: z.string().max(limits.thirdPartyName),
+export const thirdPartySchema = record({
+  name: text(limits.thirdPartyName),
   email: emailAddress,
-  org: z.string().max(limits.thirdPartyOrg).optional(),
-  sharedFields: z.array(z.string()).optional(),
+  org: z.optional(text(limits.thirdPartyOrg)),
+  sharedFields: z.optional(list(string)),
 })
 
 /** Section 2.4: a client record, exactly as documented. */
-export const clientSchema = z.looseObject({
-  id: z.string(),
-  orgId: z.string(),
-  nameFirst: z.string().max(limits.clientShort).nullable(),
-  nameLast: z.string().max(limits.clientShort).nullable(),
-  businessName: z.string().max(limits.clientLong).nullable(),
-  email: z.string().max(limits.clientEmail).nullable(),
-  phone: z.string().max(limits.clientPhone).nullable(),
-  externalId: z.string().max(limits.clientShort).nullable(),
-  memberType: z.enum(memberTypes),
-  addressLine1: z.string().max(limits.clientLong).nullable(),
-  addressLine2: z.string().max(limits.clientLong).nullable(),
-  city: z.string().max(limits.clientShort).nullable(),
-  region: z.string().max(limits.clientShort).nullable(),
-  postalCode: z.string().max(limits.clientPostalCode).nullable(),
-  country: z.string().length(limits.country).nullable(),
-  metadata: object.nullable(),
-  active: z.boolean(),
-  requestCount: z.int(),
+export const clientSchema = record({
+  id: string,
+  orgId: string,
+  nameFirst: nullableText(limits.clientShort),
+  nameLast: nullableText(limits.clientShort),
+  businessName: nullableText(limits.clientLong),
+  email: nullableText(limits.clientEmail),
+  phone: nullableText(limits.clientPhone),
+  externalId: nullableText(limits.clientShort),
+  memberType: oneOf(memberTypes),
+  addressLine1: nullableText(limits.clientLong),
+  addressLine2: nullableText(limits.clientLong),
+  city: nullableText(limits.clientShort),
+  region: nullableText(limits.clientShort),
+  postalCode: nullableText(limits.clientPostalCode),
+  country: z.nullable(string.check(z.length(limits.country, english))),
+  metadata: z.nullable(object),
+  active: z.boolean(english),
+  requestCount: whole,
   createdAt: dateTime,
   updatedAt: dateTime,
 })
 
 /** Section 2.5: where a page stands in its list. */
-export const paginationSchema = z.looseObject({
-  page: z.int(),
-  limit: z.int(),
-  total: z.int(),
-  totalPages: z.int(),
-  hasNext: z.boolean(),
-  hasPrev: z.boolean(),
+export const paginationSchema = record({
+  page: whole,
+  limit: whole,
+  total: whole,
+  totalPages: whole,
+  hasNext: z.boolean(english),
+  hasPrev: z.boolean(english),
 })
 
 /** Section 2.5: a page of any resource. */
-export function pageSchema<Item extends z.ZodType>(item: Item) {
-  return z.looseObject({ data: z.array(item), pagination: paginationSchema })
+export function pageSchema<Item extends z.core.$ZodType>(item: Item) {
+  return record({ data: list(item), pagination: paginationSchema })
 }
 
 /** Section 7: the body of every error response; a 422 has `errors`. */
-export const errorBodySchema = z.looseObject({
-  code: z.string(),
-  message: z.string(),
-  statusCode: z.int(),
-  errors: z.array(z.looseObject({ field: z.string(), message: z.string() })).optional(),
+export const errorBodySchema = record({
+  code: string,
+  message: string,
+  statusCode: whole,
+  errors: z.optional(list(record({ field: string, message: string }))),
 })
+
+/** Section 7: a 422 always names the offending fields. */
+export const validationErrorSchema = z.required(errorBodySchema, { errors: true })
+/** The body of an error response that may lack parts of it. */
+export const partialErrorSchema = z.partial(errorBodySchema)
 
 /** Section 7: the code of each error status. */
 export const errorCodes = {
@@ -192,29 +216,31 @@ const openVerificationFields = {
 }
 
 /** A verification as a reader takes it: unknown enum values are let through, typed. */
-export const openVerificationSchema = verificationSchema.extend(openVerificationFields)
+export const openVerificationSchema = z.extend(verificationSchema, openVerificationFields)
 /** An assembled request as a reader takes it. */
-export const openAssembledSchema = assembledVerificationSchema.extend(openVerificationFields)
+export const openAssembledSchema = z.extend(assembledVerificationSchema, openVerificationFields)
 /** A client record as a reader takes it. */
-export const openClientSchema = clientSchema.extend({ memberType: open(memberTypes) })
+export const openClientSchema = z.extend(clientSchema, { memberType: open(memberTypes) })
 
 /** The resource of a `verification.*` event: only `id` is sure to be there. */
-export const receivedVerificationSchema = openVerificationSchema.partial().required({ id: true })
+export const receivedVerificationSchema = z.required(z.partial(openVerificationSchema), {
+  id: true,
+})
 /** The resource of a `client.*` event: only `id` is sure to be there. */
-export const receivedClientSchema = openClientSchema.partial().required({ id: true })
+export const receivedClientSchema = z.required(z.partial(openClientSchema), { id: true })
 
 /**
  * The same with the documented values alone: another value is an issue of the event, and for the
  * compiler a misspelt value is an error.
  */
-export const strictVerificationSchema: z.ZodType<StrictVerification> = verificationSchema
-  .extend({ requirements: listOf(z.enum(requirementNames)) })
-  .partial()
-  .required({ id: true })
+export const strictVerificationSchema: z.ZodMiniType<StrictVerification> = z.required(
+  z.partial(z.extend(verificationSchema, { requirements: listOf(oneOf(requirementNames)) })),
+  { id: true },
+)
 /** The same for the resource of a `client.*` event. */
-export const strictClientSchema: z.ZodType<StrictClient> = clientSchema
-  .partial()
-  .required({ id: true })
+export const strictClientSchema: z.ZodMiniType<StrictClient> = z.required(z.partial(clientSchema), {
+  id: true,
+})
 
 /** Without the index signature of a loose object, so that a misspelt field is a type error. */
 type Fields<Value> = {

@@ -14,7 +14,7 @@ import {
   verificationSchema,
 } from 'idv-webhooks/protocol'
 import { describe, expect, test } from 'vitest'
-import type * as z from 'zod'
+import type * as z from 'zod/mini'
 
 const verification = {
   id: 'ver_1',
@@ -76,7 +76,7 @@ const assembled = {
   steps: [{ any: 'entry' }],
 }
 
-const fits = (schema: z.ZodType, value: unknown) => schema.safeParse(value).success
+const fits = (schema: z.ZodMiniType, value: unknown) => schema.safeParse(value).success
 
 describe.each([
   ['2.1 verification', verificationSchema, verification],

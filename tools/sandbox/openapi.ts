@@ -4,17 +4,11 @@ import type { EndpointName } from '../../src/client/api-error.ts'
 import { endpoints } from '../../src/client/contract.ts'
 import { defined } from '../../src/foundation/defined.ts'
 import { type EventName, eventNames } from '../../src/protocol/names.ts'
-import { errorBodySchema } from '../../src/protocol/resources.ts'
+import { errorBodySchema, validationErrorSchema } from '../../src/protocol/resources.ts'
 import { HttpError } from './http-error.ts'
 import { apiPath, controlPath, legacyPaths } from './paths.ts'
-import {
-  componentSchemas,
-  eventSchema,
-  jsonSchema,
-  queryParameters,
-  validationErrorSchema,
-} from './schemas/api.ts'
-import { json as anyObject, type ControlRoutes, type Schema } from './schemas/control.ts'
+import { componentSchemas, eventSchema, jsonSchema, queryParameters } from './schemas/api.ts'
+import { json as anyObject, type ControlRoutes, type Documented } from './schemas/control.ts'
 
 type DocumentPaths = Record<string, Record<string, object>>
 
@@ -41,14 +35,14 @@ const deprecationHeaders = {
   Link: header('string', 'RFC 8288: the canonical path, as successor-version'),
 }
 
-const json = (schema: Schema) => ({ 'application/json': { schema: jsonSchema(schema) } })
-const answer = (description: string, schema: Schema) => ({
+const json = (schema: Documented) => ({ 'application/json': { schema: jsonSchema(schema) } })
+const answer = (description: string, schema: Documented) => ({
   description,
   content: json(schema),
 })
 const resourceId = { name: 'id', in: 'path', required: true, schema: { type: 'string' } }
 
-const parameters = (path: string, query: Schema | undefined) => [
+const parameters = (path: string, query: Documented | undefined) => [
   ...(path.includes('{id}') ? [resourceId] : []),
   ...queryParameters(query),
 ]

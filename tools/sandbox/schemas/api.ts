@@ -9,6 +9,7 @@ import {
   errorBodySchema,
   paginationSchema,
   thirdPartySchema,
+  validationErrorSchema,
   verificationSchema,
 } from '../../../src/protocol/resources.ts'
 
@@ -23,9 +24,6 @@ export type ClientInput = z.infer<Endpoints['createClient']['body']>
 export type VerificationsQuery = ListQuery<'listVerifications'>
 export type ClientsQuery = ListQuery<'listClients'>
 
-/** Section 7: a 422 always names the offending fields. */
-export const validationErrorSchema = errorBodySchema.required({ errors: true })
-
 /** The schema of the delivery for an event. */
 export function eventSchema(name: EventName) {
   return z.object({
@@ -36,7 +34,7 @@ export function eventSchema(name: EventName) {
   })
 }
 
-const components: Readonly<Record<string, readonly [z.ZodType, string]>> = {
+const components: Readonly<Record<string, readonly [z.core.$ZodType, string]>> = {
   Verification: [verificationSchema, 'A verification request'],
   AssembledVerification: [
     assembledVerificationSchema,
@@ -64,14 +62,14 @@ export function componentSchemas(): Readonly<Record<string, JsonSchema>> {
 }
 
 /** A schema as JSON Schema; it refers to the named ones. */
-export function jsonSchema(schema: z.ZodType): JsonSchema {
+export function jsonSchema(schema: z.core.$ZodType): JsonSchema {
   const name = names.get(schema)
   return name === undefined ? written(schema) : refer(name)
 }
 
 const refer = (name: string) => ({ $ref: `#/components/schemas/${name}` })
 
-function written(root: z.ZodType): JsonSchema {
+function written(root: z.core.$ZodType): JsonSchema {
   const own = names.get(root)
   const { $schema: _, ...schema } = z.toJSONSchema(root, {
     io: 'input',
@@ -89,7 +87,7 @@ function written(root: z.ZodType): JsonSchema {
 }
 
 /** The query of an operation as parameters. */
-export function queryParameters(query: z.ZodType | undefined): readonly object[] {
+export function queryParameters(query: z.core.$ZodType | undefined): readonly object[] {
   if (!query) return []
   const { properties, required } = written(query) as {
     readonly properties: Readonly<Record<string, JsonSchema>>

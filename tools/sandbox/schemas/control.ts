@@ -44,7 +44,7 @@ const nullable = Object.fromEntries(
 ) as { [Name in keyof Texts]: z.ZodNullable<Texts[Name]> }
 /** The fields of a new client; null empties one. */
 export const clientPatch = z
-  .object({ ...nullable, memberType: memberType.unwrap(), country: country.unwrap().nullable() })
+  .object({ ...nullable, memberType: memberType.unwrap(), country: z.nullable(country.unwrap()) })
   .partial()
 
 /** A filter of a subscription: a name, a family, everything, or a legacy form of these. */
@@ -122,14 +122,14 @@ export function isSandboxTime(time: number): boolean {
 export const timeBoundsText = 'must be a time from 1970 to 9000'
 
 /** A time that the sandbox's clock may show. */
-export const sandboxTime = dateTime.refine((text) => isSandboxTime(Date.parse(text)), {
-  error: timeBoundsText,
-})
+export const sandboxTime = dateTime.check(
+  z.refine((text) => isSandboxTime(Date.parse(text)), { error: timeBoundsText }),
+)
 
 /** The seed of ids, tokens and random choices. */
 export const seed = z.union([z.string(), z.number()])
 
-export const clockBody = z.object({ now: sandboxTime.optional(), frozen: z.boolean().optional() })
+export const clockBody = z.object({ now: z.optional(sandboxTime), frozen: z.boolean().optional() })
 export const clockSchema = z.object({ now: dateTime, frozen: z.boolean() })
 export const advanceBody = z
   .strictObject({ seconds: seconds.optional(), days: z.number().min(0).max(36_500).optional() })
@@ -146,11 +146,15 @@ export const keySchema = z.object({
   createdAt: dateTime,
 })
 export const keyBody = z.object({ organizationId: z.string() })
-export const list = <Item extends z.ZodType>(item: Item) => z.looseObject({ data: z.array(item) })
+export const list = <Item extends z.core.$ZodType>(item: Item) =>
+  z.looseObject({ data: z.array(item) })
 export const reveal = z.object({ reveal: z.enum(['true', 'false']).optional() })
 
 /** A schema of what a route takes or gives. */
 export type Schema<Output = unknown> = z.ZodType<Output>
+
+/** A schema that OpenAPI shows: one of `zod/mini` too. */
+export type Documented = z.core.$ZodType
 
 export type SchemaIssue = z.core.$ZodIssue
 
@@ -164,7 +168,7 @@ interface RouteDetails<Query, Body> {
   /** 200 by default. */
   readonly status?: number
   /** Any JSON object by default. */
-  readonly response?: Schema
+  readonly response?: Documented
 }
 
 /** A route of the control plane; `handle` gets the id of the path, and checked input. */

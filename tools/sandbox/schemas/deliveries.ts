@@ -46,7 +46,7 @@ const deliveryFields = {
   createdAt: dateTime,
   status: z.enum(deliveryStatuses),
   /** When the next attempt is due; null for the last one. */
-  nextAttemptAt: dateTime.nullable(),
+  nextAttemptAt: z.nullable(dateTime),
   /** The fault that planned it so. */
   fault: z.enum(plannedFaults).optional(),
   /** A recording of another one: it has the time and signature of when it was made. */
@@ -99,7 +99,7 @@ export const deliveryQuery = deliveryFilter.extend({
 /** A list of deliveries. */
 export const deliveryPage = z.looseObject({
   data: z.array(deliverySummarySchema),
-  pagination: paginationSchema.optional(),
+  pagination: z.optional(paginationSchema),
 })
 
 export type Attempt = Readonly<z.infer<typeof attemptSchema>>

@@ -37,7 +37,7 @@ const trailEntry = z.object({
 
 const verification = z.object({
   seq: count,
-  resource: verificationSchema.extend({ id: text }),
+  resource: z.looseObject({ ...verificationSchema.shape, id: text }),
   /** Null until the subject has submitted. */
   score: z.number().min(0).max(100).nullable(),
   /** When each step was submitted. */
@@ -51,7 +51,10 @@ const verification = z.object({
   thirdParties: z.array(thirdPartySchema).optional(),
 })
 
-const client = z.object({ seq: count, resource: clientSchema.extend({ id: text }) })
+const client = z.object({
+  seq: count,
+  resource: z.looseObject({ ...clientSchema.shape, id: text }),
+})
 
 const mail = z.object({
   id: text,
