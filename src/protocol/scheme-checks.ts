@@ -2,7 +2,7 @@
 // be read in one way only, a grammar whose separators leave names and prefixes whole.
 
 import type { WebhookError } from '../errors.ts'
-import { checkOptionNames, invalid, shown, suggestion } from '../foundation/check.ts'
+import { checkChoice, checkOptionNames, invalid, shown } from '../foundation/check.ts'
 import type {
   Grammar,
   JwtGrammar,
@@ -17,27 +17,20 @@ import type {
 /** Seconds, from the Standard Webhooks recommendation. */
 export const defaultTolerance = 300
 
-const fields: readonly (keyof SchemeDefinition)[] = [
-  'name',
-  'header',
-  'algorithm',
-  'key',
-  'encoding',
-  'grammar',
-  'signed',
-  'timestamp',
-  'url',
-  'id',
-  'tolerance',
-  'authenticity',
+const fields: readonly (keyof Scheme)[] = [
+  ...(['name', 'header', 'algorithm', 'key', 'encoding', 'grammar', 'signed'] as const),
+  ...(['timestamp', 'url', 'id', 'tolerance', 'authenticity'] as const),
+  // Added to a checked scheme; derived again when another is defined from it.
+  ...(['headers', 'template', 'addresses', 'jws'] as const),
 ]
-/** Fields added to a checked scheme; derived again when another is defined from it. */
-const derived: readonly (keyof Scheme)[] = ['headers', 'template', 'addresses']
 
 const hmacs = ['sha256', 'sha512', 'sha1']
-const hmacKeys = ['utf8', 'base64', 'hex', 'whsec']
-const publicKeys = ['pem', 'base64', 'hex', 'whpk']
-const encodings = ['hex', 'base64', 'base64url', 'any']
+const publicKeys = ['ed25519', 'es256', 'rs256']
+const keyForms = {
+  hmac: ['utf8', 'base64', 'hex', 'whsec'],
+  public: ['pem', 'base64', 'hex', 'whpk'],
+}
+const encodings = ['hex', 'base64', 'base64url']
 const formats: readonly TimestampFormat[] = ['seconds', 'milliseconds', 'iso8601']
 const values: readonly string[] = ['body', 'timestamp', 'id', 'url', 'method']
 
@@ -50,24 +43,20 @@ export function refuse(why: string): WebhookError {
 
 /** @throws WebhookError `SCHEME_INVALID` for a field that is unknown, missing or of another type */
 export function checkFields(definition: SchemeDefinition): void {
-  checkOptionNames('schemes.define', definition, [...fields, ...derived], 'SCHEME_INVALID')
+  checkOptionNames('schemes.define', definition, fields, 'SCHEME_INVALID')
   const { name, algorithm } = definition
   if (typeof name !== 'string' || name === '') throw refuse(`name must be text, got ${shown(name)}`)
-  oneOf('algorithm', algorithm, [...hmacs, 'ed25519', 'es256', 'rs256', 'token', 'ip'])
+  oneOf('algorithm', algorithm, [...hmacs, ...publicKeys, 'token', 'ip'])
   if (algorithm === 'token' || algorithm === 'ip') return
   oneOf('authenticity', definition.authenticity ?? 'signature', ['signature', 'timestamp'])
-  oneOf('key', definition.key, hmacs.includes(algorithm) ? hmacKeys : publicKeys)
-  oneOf(
-    'encoding',
-    definition.encoding,
-    hmacs.includes(algorithm) ? encodings : encodings.slice(0, 3),
-  )
+  const isPublic = publicKeys.includes(algorithm)
+  oneOf('key', definition.key, isPublic ? keyForms.public : keyForms.hmac)
+  oneOf('encoding', definition.encoding, isPublic ? encodings : [...encodings, 'any'])
 }
 
 function oneOf(field: string, value: unknown, allowed: readonly string[]): void {
-  if (allowed.includes(value as string)) return
-  const hint = typeof value === 'string' ? suggestion(value, allowed) : ''
-  throw refuse(`${field} must be one of ${allowed.join(', ')}, got ${shown(value)}.${hint}`)
+  if (value === undefined) throw refuse(`needs ${field}: ${allowed.join(', ')}`)
+  checkChoice(`scheme ${field}`, value, allowed, 'SCHEME_INVALID')
 }
 
 /** The header names of signatures: one, a list, or `{n}` counted from 1. */
@@ -122,7 +111,6 @@ export function parseTemplate({ signed, authenticity }: SchemeDefinition): reado
       `signed has at most ${longestTemplate} parts, and {body} ${mostBodies} times among them`,
     )
   }
-  for (const [at, part] of template.entries()) checkNeighbours(part, template[at + 1])
   return template
 }
 
@@ -151,46 +139,24 @@ const separable: readonly string[] = [
 ]
 
 /** One signature must not stand for two readings of the same bytes. */
-function checkNeighbours(one: TemplatePart, next: TemplatePart | undefined): void {
-  if (next === undefined || 'text' in one || 'text' in next) return
-  const [left, right] = [placeOf(one), placeOf(next)]
-  if (separable.includes(`${left} ${right}`) || (left === 'header' && right === 'body')) return
-  // Decided with the format of the time: checkTimes.
-  if (right === 'timestamp' || left === 'timestamp') return
-  throw split(one, next)
-}
-
-function split(one: TemplatePart, next: TemplatePart): WebhookError {
-  const names = [one, next].map((part) =>
-    'header' in part ? `header:${part.header}` : placeOf(part),
-  )
-  return refuse(
-    `signs {${names[0]}}{${names[1]}} with nothing between them, so one signature could be read in two ways: put the text that the sender puts there`,
-  )
-}
-
-function placeOf(part: TemplatePart): string {
-  if ('value' in part) return part.value
-  return 'header' in part ? 'header' : 'text'
-}
-
-/** An ISO 8601 time has a form of its own; digits beside an id or a header have none. */
-export function checkTimes(
-  template: readonly TemplatePart[],
-  format: TimestampFormat,
-  tolerance: number | 'none',
-): void {
-  for (const [at, part] of template.entries()) {
+export function checkNeighbours({ template, timestamp, tolerance }: Scheme): void {
+  for (const [at, one] of template.entries()) {
     const next = template[at + 1]
-    if (next === undefined || 'text' in part || 'text' in next) continue
-    const [left, right] = [placeOf(part), placeOf(next)]
-    if (left !== 'timestamp' && right !== 'timestamp') continue
-    if (separable.includes(`${left} ${right}`) || format === 'iso8601') continue
+    if (next === undefined || 'text' in one || 'text' in next) continue
+    const [left, right] = [placeOf(one), placeOf(next)]
+    if (separable.includes(`${left} ${right}`) || (left === 'header' && right === 'body')) continue
+    const isTimed = left === 'timestamp' || right === 'timestamp'
+    if (isTimed && timestamp?.format === 'iso8601') continue
     // A digit more or less moves the time by years, far outside any tolerance.
     if (left === 'timestamp' && right === 'header' && tolerance !== 'none') continue
-    throw split(part, next)
+    throw refuse(
+      `signs {${left}}{${right}} with nothing between them, so one signature could be read in two ways: put the text that the sender puts there`,
+    )
   }
 }
+
+const placeOf = (part: Exclude<TemplatePart, { readonly text: string }>) =>
+  'value' in part ? part.value : 'header'
 
 /** A decoded %25 would make an escape of the text behind it. */
 const escapes = /^%(?!25)[2-7][0-9A-F]( %(?!25)[2-7][0-9A-F])*$/
@@ -207,35 +173,28 @@ export function checkUrlForm({ url: form, signed }: SchemeDefinition): void {
 
 /** Every value that is read must be signed, and every signed value must have a source. */
 export function checkSources(
-  definition: SchemeDefinition,
+  { grammar, timestamp, id }: SchemeDefinition,
   template: readonly TemplatePart[],
 ): void {
-  const { grammar, timestamp } = definition
-  const own =
-    typeof grammar === 'object' && ('jwt' in grammar || timeOfPairs(grammar) !== undefined)
   const signs = (value: TemplateValue) =>
     template.some((part) => 'value' in part && part.value === value)
   const isJwt = typeof grammar === 'object' && 'jwt' in grammar
+  const isPaired = typeof grammar === 'object' && 'pairs' in grammar && grammar.pairs.timestamp
+  const own = isJwt || Boolean(isPaired)
   if (own && timestamp?.header !== undefined) {
     throw refuse('states the time twice: leave out timestamp.header')
   }
-  const sources: [TemplateValue, boolean, boolean][] = [
-    ['timestamp', isJwt || signs('timestamp'), own || timestamp?.header !== undefined],
-    ['id', signs('id'), definition.id !== undefined],
-  ]
-  for (const [what, signed, given] of sources) {
-    if (signed && !given)
-      throw refuse(
-        `signs {${what}} without saying which header carries it: add ${what}: { header }`,
-      )
-    if (!signed && given) {
-      throw refuse(`reads a ${what} that is not signed, so anyone could change it: leave it out`)
-    }
-  }
+  checkSource('timestamp', isJwt || signs('timestamp'), own || timestamp?.header !== undefined)
+  checkSource('id', signs('id'), id !== undefined)
 }
 
-function timeOfPairs(grammar: Exclude<Grammar, string>): string | undefined {
-  return 'pairs' in grammar ? grammar.pairs?.timestamp : undefined
+function checkSource(what: string, isSigned: boolean, isGiven: boolean): void {
+  if (isSigned === isGiven) return
+  throw refuse(
+    isSigned
+      ? `signs {${what}} without saying which header carries it: add ${what}: { header }`
+      : `reads a ${what} that is not signed, so anyone could change it: leave it out`,
+  )
 }
 
 export function checkedTolerance(tolerance: unknown = defaultTolerance): number | 'none' {
@@ -266,9 +225,8 @@ export function checkedGrammar(definition: SchemeDefinition): Grammar {
   const given: object = typeof grammar === 'object' && grammar !== null ? grammar : {}
   const found = forms.filter((form) => form in given)
   if (found.length !== 1) {
-    throw refuse(
-      `grammar must be 'plain', { prefix }, { pairs }, { list } or { jwt }, got ${mixed(grammar, found)}`,
-    )
+    const got = found.length > 1 ? `a mix of ${found.join(' and ')}` : shown(grammar)
+    throw refuse(`grammar must be 'plain', { prefix }, { pairs }, { list } or { jwt }, got ${got}`)
   }
   const known = 'prefix' in given ? ['prefix', 'optional'] : found
   checkOptionNames('grammar', given, known, 'SCHEME_INVALID')
@@ -277,10 +235,6 @@ export function checkedGrammar(definition: SchemeDefinition): Grammar {
   else if ('list' in given) checkList(given.list)
   else checkJwt((given as { jwt: unknown }).jwt, definition)
   return grammar
-}
-
-function mixed(grammar: unknown, found: readonly string[]): string {
-  return found.length > 1 ? `a mix of ${found.join(' and ')}` : shown(grammar)
 }
 
 function checkPrefix({ prefix, optional }: { prefix?: unknown; optional?: unknown }): void {
@@ -336,14 +290,8 @@ function checkJwt(jwt: unknown, { algorithm, signed, encoding }: SchemeDefinitio
   checkOptionNames('grammar.jwt', jwt, ['bodyHash'], 'SCHEME_INVALID')
   const { bodyHash } = jwt as Partial<JwtGrammar>
   if (typeof bodyHash !== 'string' || bodyHash === '') {
-    throw refuse(
-      `grammar.jwt.bodyHash must name the claim of the body's hash, got ${shown(bodyHash)}`,
-    )
+    throw refuse(`grammar.jwt.bodyHash must name the claim of the hash, got ${shown(bodyHash)}`)
   }
-  if (!['ed25519', 'es256', 'rs256'].includes(algorithm)) {
-    throw refuse('with a JWT needs a public key: use ed25519, es256 or rs256')
-  }
-  if (signed !== '{body}')
-    throw refuse("with a JWT signs the body by its hash: signed must be '{body}'")
-  if (encoding !== 'base64url') throw refuse("with a JWT needs the encoding 'base64url'")
+  if (publicKeys.includes(algorithm) && signed === '{body}' && encoding === 'base64url') return
+  throw refuse("with a JWT needs a public key, signed: '{body}' and encoding: 'base64url'")
 }

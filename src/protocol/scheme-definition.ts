@@ -89,6 +89,37 @@ export interface Scheme extends Omit<SchemeDefinition, 'header' | 'authenticity'
   readonly tolerance: number | 'none'
   /** The addresses of a sender that proves nothing else. */
   readonly addresses?: AddressCheck
+  /** Reads and writes the header of a grammar with `jwt`. */
+  readonly jws?: JwsFormat
+}
+
+/** The claims of a JWS: the text that was signed, the body's hash in it, and which key signed. */
+export interface Jws {
+  readonly input: Uint8Array
+  /** SHA-256 in lower-case hex. */
+  readonly bodyHash: string
+  readonly keyId?: string
+}
+
+/** A compact JWS in a header; `schemes.define` adds it, so that other schemes do not carry it. */
+export interface JwsFormat {
+  /** Undefined if the text is malformed, or names another algorithm than the scheme's. */
+  read(scheme: Scheme, text: string): JwsClaim | undefined
+  /** The header and claims of one, ready to be signed, as a sender writes them. */
+  input(scheme: Scheme, claims: JwsInput): string
+}
+
+/** The signature in lower-case hex, and the time in seconds. */
+export interface JwsClaim {
+  readonly timestamp: string
+  readonly signatures: readonly string[]
+  readonly jws: Jws
+}
+
+export interface JwsInput {
+  readonly digest: string
+  readonly iat: number
+  readonly keyId?: string | undefined
 }
 
 /** Which addresses count as the sender's, and how many proxies of ours stand before us. */

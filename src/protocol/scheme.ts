@@ -4,14 +4,15 @@ import { checkOptionNames, checkWholeNumber, shown } from '../foundation/check.t
 import { defined } from '../foundation/defined.ts'
 import { AddressList, parseRange } from '../signature/addresses.ts'
 import { readsItsOwn } from '../signature/grammar.ts'
+import { CompactJws } from '../signature/jws.ts'
 import {
   checkDistinct,
   checkedGrammar,
   checkedTimestamp,
   checkedTolerance,
   checkFields,
+  checkNeighbours,
   checkSources,
-  checkTimes,
   checkUrlForm,
   defaultTolerance,
   headerName,
@@ -50,7 +51,6 @@ function define(definition: SchemeDefinition): Scheme {
   const timed = template.some((part) => 'value' in part && part.value === 'timestamp')
   const isJwt = typeof grammar === 'object' && 'jwt' in grammar
   const tolerance = timed || isJwt ? checkedTolerance(definition.tolerance) : 'none'
-  checkTimes(template, timestamp?.format ?? 'seconds', tolerance)
   const signed = template.flatMap((part) => ('header' in part ? [part.header] : []))
   checkDistinct([headers, timestamp?.header ?? [], id?.header ?? [], signed].flat())
   const { name, algorithm, key, encoding, url } = definition
@@ -60,8 +60,10 @@ function define(definition: SchemeDefinition): Scheme {
       headers: headers.length > 1 ? headers : undefined,
       ...{ signed: definition.signed, timestamp, url, id, tolerance, template },
       authenticity: definition.authenticity ?? ('signature' as const),
+      jws: isJwt ? new CompactJws() : undefined,
     }),
   )
+  checkNeighbours(scheme)
   if (!readsItsOwn(scheme)) {
     throw refuse('cannot read the header that a sender of it writes: check grammar and encoding')
   }

@@ -22,18 +22,12 @@ export const serviceScheme: Scheme = /* @__PURE__ */ Object.freeze({
 
 /** @throws WebhookError `SCHEME_INVALID` for what no builder of schemes made */
 export function checkScheme(scheme: Scheme): void {
-  if (Array.isArray(scheme?.template)) return
+  const { grammar, jws, template } = scheme ?? {}
+  // A scheme that was written to JSON is data alone, and goes through schemes.define() again.
+  const isJwt = typeof grammar === 'object' && 'jwt' in grammar
+  if (Array.isArray(template) && (!isJwt || typeof jws?.read === 'function')) return
   throw invalid(
-    `scheme must be created with schemes.define() or another builder of schemes, got ${shown(scheme)}${hintFor(scheme)}`,
+    `scheme must be created with schemes.define() or another builder of schemes, got ${shown(scheme)}`,
     'SCHEME_INVALID',
   )
 }
-
-/** The name of a builder, or a builder that was not called, instead of what it returns. */
-function hintFor(scheme: unknown): string {
-  if (typeof scheme === 'function') return ': call it, e.g. schemes.service()'
-  const name = builders.find((one) => one === scheme)
-  return name === undefined ? '' : `: pass schemes.${name}(${name === 'service' ? '' : '{ … }'})`
-}
-
-const builders = ['service', 'timestamped', 'standardWebhooks', 'token', 'ip', 'define']

@@ -1,6 +1,6 @@
 // The signature headers' values: how claims stand in them, and how a sender writes them. Read
 // strictly and cheaply, for every stranger's request comes here.
-import type { PairsGrammar, Scheme } from '../protocol/scheme-definition.ts'
+import type { Jws, PairsGrammar, Scheme } from '../protocol/scheme-definition.ts'
 import {
   bytesOfHex,
   digestHex,
@@ -17,7 +17,6 @@ import {
   isPublicKey,
   signatureLength,
 } from './hmac/hmac.ts'
-import { type Jws, readJws } from './jws.ts'
 import { readTime, writeTime } from './time.ts'
 
 /** Signatures that claim to prove the same bytes, with the time that they sign, if any. */
@@ -52,7 +51,10 @@ export function readClaims(scheme: Scheme, value: string): readonly Claim[] | un
   if (grammar === 'plain') return claimsOf(scheme, text) ?? claimsOf(scheme, words(text))
   if ('pairs' in grammar) return readPairs(scheme, grammar.pairs, text)
   if ('list' in grammar) return claimsOf(scheme, prefixed(text.split(' '), grammar.list.prefix))
-  if ('jwt' in grammar) return readJws(scheme, grammar.jwt, text)
+  if ('jwt' in grammar) {
+    const claim = scheme.jws?.read(scheme, text)
+    return claim && [claim]
+  }
   const { prefix, optional = false } = grammar
   if (prefix.includes(' ')) {
     return claimsOf(scheme, prefixed(text.split(',').map(trimmed), prefix))

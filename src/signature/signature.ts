@@ -7,7 +7,6 @@ import { checkScheme, serviceScheme } from '../protocol/service-scheme.ts'
 import { encode, toBase64url, toHex } from './encoding.ts'
 import { type Claim, writeHeaders } from './grammar.ts'
 import type { HmacKey } from './hmac/hmac.ts'
-import { jwsInput } from './jws.ts'
 import { compile, type SecretInput, type SecretKey } from './secrets.ts'
 import { writeTime } from './time.ts'
 
@@ -154,11 +153,10 @@ async function signatureText(
     readonly timestamp: string
   },
 ): Promise<string> {
-  const { grammar } = scheme
   if (scheme.authenticity === 'token') return new TextDecoder().decode(await key.sign([]))
-  if (typeof grammar === 'object' && 'jwt' in grammar) {
+  if (scheme.jws) {
     const digest = toHex(await sha256(of.bytes))
-    const input = jwsInput(scheme, grammar.jwt, { digest, iat: Number(of.timestamp), keyId })
+    const input = scheme.jws.input(scheme, { digest, iat: Number(of.timestamp), keyId })
     return `${input}.${toBase64url(await key.sign([utf8.encode(input)]))}`
   }
   return encode(await key.sign(of.parts), scheme.encoding === 'any' ? 'hex' : scheme.encoding)
