@@ -184,7 +184,7 @@ describe('Smile ID', () => {
     const { template: _, ...definition } = vendors.onfido().scheme
     for (const authenticity of ['token', 'ip', 'none']) {
       const given = { ...definition, authenticity } as SchemeDefinition
-      expect(() => schemes.define(given)).toThrow('authenticity must be one of')
+      expect(() => schemes.define(given)).toThrow('authenticity must be')
     }
   })
 
