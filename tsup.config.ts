@@ -4,7 +4,12 @@ import { bundleConsole } from './scripts/bundle-console.ts'
 import { bundleWriter, embedWriter } from './scripts/bundle-writer.ts'
 import { lazyRequire } from './scripts/lazy-require.ts'
 import { peerHints } from './scripts/peer-hints.ts'
-import { sharedFiles, storesByImportPath, writeSharedFiles } from './scripts/shared-files.ts'
+import {
+  diagnosisByCondition,
+  sharedFiles,
+  storesByImportPath,
+  writeSharedFiles,
+} from './scripts/shared-files.ts'
 import { thirdPartyNotices } from './scripts/third-party-notices.ts'
 import { readSchema } from './src/inbox/stores/postgres/migrations.ts'
 
@@ -38,6 +43,7 @@ const doors = {
 const besides = {
   'hmac/node': 'src/signature/hmac/node.ts',
   'hmac/web': 'src/signature/hmac/web.ts',
+  'diagnosis/full': 'src/signature/diagnose.ts',
 }
 
 /** Doors for Node with what they use bundled into them, so that users install nothing extra. */
@@ -92,6 +98,7 @@ export default defineConfig([
     format: ['esm', 'cjs'],
     entry: { ...doors, ...besides },
     platform: 'neutral',
+    esbuildPlugins: [...plugins, diagnosisByCondition],
     plugins: [
       lazyRequire,
       peerHints({

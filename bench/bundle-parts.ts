@@ -3,6 +3,7 @@
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { build, type Plugin } from 'esbuild'
+import { diagnosisByCondition } from '../scripts/shared-files.ts'
 import type { Section } from './section.ts'
 
 const root = join(import.meta.dirname, '..')
@@ -11,9 +12,6 @@ type Parts = Readonly<Record<string, readonly string[]>>
 
 /** The parts, by the files that hold nothing else. */
 const proof: Parts = {
-  'what a mismatch proves (diagnose)': ['signature/diagnose'],
-  'claims of a JWS': ['signature/jws'],
-  'senders that are known by their address': ['signature/addresses'],
   'several secrets, their spellings, validity and look-ups': ['signature/secrets'],
   'grammars, encodings and signed times of every scheme': [
     'signature/grammar',
@@ -79,11 +77,11 @@ async function weighWithout(entry: string, files: readonly string[]): Promise<nu
     write: false,
     format: 'esm',
     target: 'es2022',
-    external: ['zod'],
+    external: ['zod', 'zod/*', '#diagnosis'],
     alias: { '#hmac': join(root, 'src/signature/hmac/web.ts') },
     tsconfigRaw: '{}',
     logLevel: 'silent',
-    plugins: [left],
+    plugins: [left, diagnosisByCondition],
   })
   return gzipSync(outputFiles[0]?.contents ?? '', { level: 9 }).length
 }

@@ -4,7 +4,7 @@ import type { Options } from 'tsup'
 
 type Plugin = NonNullable<Options['plugins']>[number]
 
-const ownImport = /\bimport\((["'](?:\.\/|node:)[^"']+["'])\)/g
+const ownImport = /\bimport\((["'](?:\.\/|#|node:)[^"']+["'])\)/g
 
 export const lazyRequire: Plugin = {
   name: 'lazy-require',

@@ -1,5 +1,5 @@
-// Files of the package that several builds load on demand, written once and beside them: the
-// console's front end and the mailer. They are CommonJS, which both formats can load.
+// What bundles of the package load on demand, and leave to a file beside them: the console's front
+// end, the mailer, the diagnosis of refusals, the stores.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { build, type Plugin } from 'esbuild'
 import type { ConsoleBundle } from './bundle-console.ts'
@@ -7,11 +7,16 @@ import type { ConsoleBundle } from './bundle-console.ts'
 const assets = 'console-assets.cjs'
 const mailer = 'mailer.cjs'
 
-/** Writes the files; `notices` lists the packages that are in them. */
+/**
+ * Writes the files that several builds share. They are CommonJS, which both formats can load;
+ * `notices` lists the packages that are in them.
+ */
 export async function writeSharedFiles(bundle: ConsoleBundle, notices: Plugin): Promise<void> {
-  mkdirSync('dist', { recursive: true })
+  mkdirSync('dist/diagnosis', { recursive: true })
   const text = JSON.stringify({ script: bundle.script, style: bundle.style })
   writeFileSync(`dist/${assets}`, `exports.loadAssets = async () => (${text})\n`)
+  writeFileSync('dist/diagnosis/none.cjs', 'exports.diagnose = async () => undefined\n')
+  writeFileSync('dist/diagnosis/none.js', 'export const diagnose = async () => undefined\n')
   await build({
     stdin: { contents: "export { createTransport } from 'nodemailer'", resolveDir: '.' },
     outfile: `dist/${mailer}`,
@@ -33,6 +38,17 @@ export const sharedFiles: Plugin = {
     const outside = (file: string) => () => ({ path: `./${file}`, external: true })
     onResolve({ filter: /^\.\/assets\.ts$/ }, outside(assets))
     onResolve({ filter: /^nodemailer$/ }, outside(mailer))
+  },
+}
+
+/**
+ * A plugin of the build: the import conditions of package.json choose the diagnosis, since bundlers
+ * for workers would inline what is loaded on demand.
+ */
+export const diagnosisByCondition: Plugin = {
+  name: 'diagnosis-by-condition',
+  setup({ onResolve }) {
+    onResolve({ filter: /^\.\/diagnose\.ts$/ }, () => ({ path: '#diagnosis', external: true }))
   },
 }
 

@@ -6,6 +6,7 @@ import { Webhook } from 'standardwebhooks'
 import Stripe from 'stripe'
 import { Webhook as SvixWebhook } from 'svix'
 import { describe, expect, test } from 'vitest'
+import { diagnosisByCondition } from '../scripts/shared-files.ts'
 import { createReceiver, schemes, sign, verify } from '../src/index.ts'
 import { textOf } from './house/sources.ts'
 
@@ -22,6 +23,7 @@ async function sizeOf(code: string): Promise<number> {
     platform: 'browser',
     conditions: ['worker', 'browser'],
     alias: { '#hmac': `${import.meta.dirname}/../src/signature/hmac/web.ts` },
+    plugins: [diagnosisByCondition],
     logLevel: 'silent',
   })
   return gzipSync(outputFiles[0]?.contents ?? '').length / 1000

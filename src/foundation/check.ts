@@ -12,24 +12,24 @@ export function invalid(
   return new WebhookError(code, message, options)
 }
 
-/** The closest known name, if it is close enough to be a typo of it. */
-function nearest(name: string, known: readonly string[]): string | undefined {
-  let best: string | undefined
+/** ` Did you mean 'x'?`, or nothing if no known name is close enough to be what was meant. */
+export function suggestion(name: string, known: readonly string[]): string {
+  let close = ''
   let least = Math.min(name.length, Math.max(2, Math.floor(name.length / 3)) + 1)
   for (const candidate of known) {
     const distance = leven(candidate.toLowerCase(), name.toLowerCase())
-    if (distance < least) {
-      least = distance
-      best = candidate
-    }
+    if (distance < least) [least, close] = [distance, candidate]
   }
-  return best
+  return close && ` Did you mean '${close}'?`
 }
 
-/** ` Did you mean 'x'?`, or nothing where no known name is close. */
-export function suggestion(name: string, known: readonly string[]): string {
-  const close = nearest(name, known)
-  return close === undefined ? '' : ` Did you mean '${close}'?`
+/** The suggestion, left out of bundles for production: the message lists the names anyhow. */
+function hint(value: unknown, known: readonly string[]): string {
+  try {
+    // Keep `process.env.NODE_ENV` literal: bundlers replace it, and drop the branch.
+    if (process.env.NODE_ENV !== 'production') return suggestion(String(value), known)
+  } catch {}
+  return ''
 }
 
 /** A value as it may stand in a message: its type, and the value where that is short and plain. */
@@ -49,16 +49,6 @@ export function kindShown(value: unknown): string {
   return value === '' ? 'an empty string' : 'a string'
 }
 
-/** Describes the first invalid option name, or returns undefined; `by` names the function. */
-function optionFault(by: string, options: unknown, names: readonly string[]): string | undefined {
-  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
-    return `${by} expects an options object ({ ${names.join(', ')} }), got ${kindShown(options)}`
-  }
-  const unknown = Object.keys(options).find((name) => !names.includes(name))
-  if (unknown === undefined) return undefined
-  return `${by} has no option '${unknown}'.${suggestion(unknown, names)} Known options: ${names.join(', ')}`
-}
-
 /** @throws WebhookError with `code` for anything but an object, and for an unknown option */
 export function checkOptionNames(
   by: string,
@@ -66,8 +56,14 @@ export function checkOptionNames(
   names: readonly string[],
   code?: WebhookErrorCode,
 ): void {
-  const fault = optionFault(by, options, names)
-  if (fault !== undefined) throw invalid(fault, code)
+  const list = names.join(', ')
+  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
+    throw invalid(`${by} expects an options object ({ ${list} }), got ${kindShown(options)}`, code)
+  }
+  const unknown = Object.keys(options).find((name) => !names.includes(name))
+  if (unknown === undefined) return
+  const close = hint(unknown, names)
+  throw invalid(`${by} has no option '${unknown}'.${close} Known options: ${list}`, code)
 }
 
 /** @throws WebhookError `OPTION_INVALID` for a value that is not one of those allowed */
@@ -79,10 +75,9 @@ export function checkChoice(
 ): void {
   if (value === undefined || allowed.includes(value)) return
   const texts = allowed.filter((one) => typeof one === 'string')
-  const hint = typeof value === 'string' ? suggestion(value, texts) : ''
   const list = allowed.map((one) => (typeof one === 'string' ? `'${one}'` : String(one)))
   const choices = list.join(', ').replace(/, (?!.*, )/, ' or ')
-  throw invalid(`${name} must be ${choices}, got ${shown(value)}.${hint}`, code)
+  throw invalid(`${name} must be ${choices}, got ${shown(value)}.${hint(value, texts)}`, code)
 }
 
 /** @throws WebhookError `OPTION_INVALID` for anything but a whole number within the bounds */

@@ -1,13 +1,14 @@
 // Why a signature does not match, as far as it can be proved: a variant of the bytes or of the key
 // that does verify. It reads unverified bytes, so its work is bounded.
 
+import { makeHmacKey } from '#hmac'
 import { type Delivery, type HeaderList, headerValues } from '../delivery.ts'
 import { concat } from '../foundation/bytes.ts'
 import { decodeUtf8, parseJson } from '../foundation/json.ts'
 import type { Scheme } from '../protocol/scheme.ts'
 import type { Claim } from './grammar.ts'
-import { isHmac } from './hmac/hmac.ts'
-import type { SecretKey } from './secrets.ts'
+import { type HmacAlgorithm, isHmac } from './hmac/hmac.ts'
+import { compile, keyBytes, SecretKey, testSecret } from './secrets.ts'
 import { matches } from './signature.ts'
 import { readTime } from './time.ts'
 
@@ -21,6 +22,7 @@ export interface Diagnosis {
     | 'secret-outside-validity'
     | 'secret-encoding'
     | 'clock-skew'
+    | 'test-secret'
   readonly message: string
   readonly fix: string
 }
@@ -85,18 +87,35 @@ async function ofMismatch(evidence: Evidence): Promise<Diagnosis | undefined> {
   for (const key of isHmac(algorithm) ? tried : []) {
     for (const decoding of ['utf8', 'base64', 'hex', 'whsec'] as const) {
       if (decoding === scheme.key || !isHmac(algorithm)) continue
-      const other = key.readAs(decoding, algorithm)
+      const other = readAs(decoding, key, algorithm)
       if (other && (await proves(evidence, other, delivery.body))) {
         return wrongDecoding(decoding, evidence)
       }
     }
   }
+  const [publicKey] = isHmac(algorithm) ? compile(testSecret, scheme) : []
+  if (publicKey && (await proves(evidence, publicKey, delivery.body))) return publicSecret
   for (const [cause, bytes] of bodyVariants(delivery.body)) {
     for (const key of tried) {
       if (await proves(evidence, key, bytes)) return { cause, ...bodyDiagnoses[cause] }
     }
   }
   return undefined
+}
+
+/** The same secret with its text read in another way; undefined if it cannot be. */
+function readAs(
+  decoding: Scheme['key'],
+  { material }: SecretKey,
+  algorithm: HmacAlgorithm,
+): SecretKey | undefined {
+  if (typeof material !== 'string') return undefined
+  try {
+    const key = makeHmacKey(keyBytes(material, decoding), algorithm)
+    return new SecretKey({ value: material }, key, 'secret')
+  } catch {
+    return undefined
+  }
 }
 
 /** Tells a genuine delivery that came late from a forged one. */
@@ -230,6 +249,12 @@ const bodyDiagnoses: Readonly<Record<BodyCause, Omit<Diagnosis, 'cause'>>> = {
   },
   'trailing-newline': endsChanged('a line break at its end'),
   'byte-order-mark': endsChanged('a byte order mark'),
+}
+
+const publicSecret: Diagnosis = {
+  cause: 'test-secret',
+  message: 'it is signed with the public test secret: a masked capture, or a test delivery',
+  fix: 'use replay --resign, which signs it with your secret, or sign the delivery with that',
 }
 
 function outside(key: SecretKey, at: number): Diagnosis {

@@ -77,7 +77,8 @@ export class Refused implements Refusal {
     // Kept here, because it may be dropped while the module is loaded.
     const evidence = this.#evidence
     if (!evidence) return undefined
-    // Loaded on demand: a receiver that refuses nothing does not pay for it.
+    // Loaded on demand: a receiver that rejects nothing does not pay for it. Built, this is the
+    // import `#diagnosis`, which bundles for workers resolve to nothing outside development.
     const { diagnose } = await import('./diagnose.ts')
     return diagnose(this.code, evidence())
   }

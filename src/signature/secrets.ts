@@ -10,7 +10,7 @@ import { isDevelopment, variablesHint } from '../host/runtime.ts'
 import { parseTime } from '../protocol/json-paths.ts'
 import type { PublicKeyName, Scheme } from '../protocol/scheme-definition.ts'
 import { fromHex, toHex } from './encoding.ts'
-import { type HmacAlgorithm, type HmacKey, isPublicKey } from './hmac/hmac.ts'
+import { type HmacKey, isPublicKey } from './hmac/hmac.ts'
 
 /** A public or private key, made by `publicKey` or `privateKey` of `idv-webhooks/keys`. */
 export interface AsymmetricKey {
@@ -58,6 +58,8 @@ export type SecretOption =
   | KeySource
   | ((delivery: Delivery) => SecretInput | undefined | Promise<SecretInput | undefined>)
 
+const refused = (message: string) => invalid(message, 'SECRET_INVALID')
+
 /** A secret as a key, ready to prove bytes. Printing it shows no byte of the secret. */
 export class SecretKey {
   readonly id: string | undefined
@@ -80,10 +82,7 @@ export class SecretKey {
     const { notBefore, notAfter } = this
     this.isBounded = (notBefore ?? notAfter) !== undefined
     if (notBefore !== undefined && notAfter !== undefined && notBefore > notAfter) {
-      throw invalid(
-        `${name}: notBefore is later than notAfter, so it is never valid`,
-        'SECRET_INVALID',
-      )
+      throw refused(`${name}: notBefore is later than notAfter, so it is never valid`)
     }
   }
 
@@ -91,15 +90,9 @@ export class SecretKey {
     return this.#key
   }
 
-  /** The same secret with its text read in another way; undefined where it cannot be. */
-  readAs(decoding: Scheme['key'], algorithm: HmacAlgorithm): SecretKey | undefined {
-    if (typeof this.#material !== 'string') return undefined
-    try {
-      const key = makeHmacKey(keyBytes(this.#material, decoding), algorithm)
-      return new SecretKey({ value: this.#material }, key, 'secret')
-    } catch {
-      return undefined
-    }
+  /** The secret as it was given, for a diagnosis alone. */
+  get material(): SecretValue {
+    return this.#material
   }
 }
 
@@ -133,9 +126,8 @@ export function secretSource(option: SecretOption | undefined, scheme: Scheme): 
 /** The secret of a look-up. An unset variable is the usual cause of none. */
 function returned(secret: SecretInput | undefined): SecretInput {
   if (secret !== undefined && secret !== null && secret !== '') return secret
-  throw invalid(
-    `the \`secret\` function returned ${secret === '' ? 'an empty string' : secret}: set the environment variable that it reads (${variablesHint() ?? 'with Next.js in .env.local'}), or return a secret for this delivery`,
-    'SECRET_INVALID',
+  throw refused(
+    `the \`secret\` function returned ${secret === '' ? 'an empty string' : secret}: set the environment variable that it reads (${variablesHint() ?? 'with Next.js in .env.local'})`,
   )
 }
 
@@ -145,10 +137,7 @@ function isKeySource(option: SecretOption | undefined): option is KeySource {
 
 function keysOf(source: KeySource, { algorithm, name }: Scheme): SecretLookUp {
   if (!isPublicKey(algorithm)) {
-    throw invalid(
-      `jwks() gives public keys, but the scheme ${name} signs with ${algorithm}`,
-      'SECRET_INVALID',
-    )
+    throw refused(`jwks() gives public keys, but the scheme ${name} signs with ${algorithm}`)
   }
   return async (_, keyId) =>
     (await source.keysFor(keyId, algorithm)).map(
@@ -183,9 +172,8 @@ function keyOf(value: SecretValue, scheme: Scheme, name: string): HmacKey {
   const { algorithm, key } = scheme
   if (isAsymmetric(value)) return value.keyFor(scheme)
   if (isPublicKey(algorithm)) {
-    throw invalid(
+    throw refused(
       `the scheme ${scheme.name} needs a public key: pass ${name} as publicKey(text), with publicKey from 'idv-webhooks/keys'`,
-      'SECRET_INVALID',
     )
   }
   return makeHmacKey(keyBytes(value, key, name), algorithm === 'ip' ? 'token' : algorithm)
@@ -206,25 +194,18 @@ function listed(input: SecretInput | undefined): readonly Secret[] {
       return { value: one }
     }
     if (typeof one !== 'object') {
-      throw invalid(
+      throw refused(
         `secret must be a string, bytes or { value }, got ${typeof one}: pass process.env.WEBHOOK_SECRET`,
-        'SECRET_INVALID',
       )
     }
     checkOptionNames('a secret', one, secretFields, 'SECRET_INVALID')
     const secret = one as Secret
     if (secret.value === undefined) throw noSecret()
     if (secret.tenant !== undefined && !isText(secret.tenant)) {
-      throw invalid(
-        `tenant must be a non-empty string, or be omitted, got ${shown(secret.tenant)}`,
-        'SECRET_INVALID',
-      )
+      throw refused(`tenant must be a non-empty string, or be omitted, got ${shown(secret.tenant)}`)
     }
     if (secret.id !== undefined && !isText(secret.id)) {
-      throw invalid(
-        `the id of a secret must be a non-empty string, got ${shown(secret.id)}`,
-        'SECRET_INVALID',
-      )
+      throw refused(`the id of a secret must be a non-empty string, got ${shown(secret.id)}`)
     }
     return secret
   })
@@ -244,10 +225,7 @@ function checkTenants(secrets: readonly Secret[], scheme: Scheme): void {
       ? value
       : toHex(keyBytes(value, scheme.key)).replace(/(?:00)+$/, '')
     if (tenants.has(bytes) && tenants.get(bytes) !== tenant) {
-      throw invalid(
-        'two tenants have the same secret, so a delivery could not be attributed: give each tenant its own',
-        'SECRET_INVALID',
-      )
+      throw refused('two tenants have the same secret: give each tenant its own')
     }
     tenants.set(bytes, tenant)
   }
@@ -266,10 +244,7 @@ function time(value: Date | string | null | undefined, name: string): number | u
   if (value === undefined || value === null) return undefined
   const at = typeof value === 'object' ? new Date(value).getTime() : parseTime(value)
   if (!Number.isNaN(at)) return at
-  throw invalid(
-    `${name} must be a Date or an ISO 8601 string, got ${shown(value)}`,
-    'SECRET_INVALID',
-  )
+  throw refused(`${name} must be a Date or an ISO 8601 string, got ${shown(value)}`)
 }
 
 /**
@@ -277,13 +252,13 @@ function time(value: Date | string | null | undefined, name: string): number | u
  *
  * @throws WebhookError `SECRET_INVALID`
  */
-function keyBytes(
+export function keyBytes(
   value: string | Uint8Array,
   decoding: Scheme['key'],
   name = 'secret',
 ): Uint8Array {
   const refuse = (why: string): never => {
-    throw invalid(`${name} ${why}`, 'SECRET_INVALID')
+    throw refused(`${name} ${why}`)
   }
   if (typeof value !== 'string' && !(value instanceof Uint8Array)) {
     return refuse(`must be a string or bytes, got ${typeof value}`)
@@ -293,12 +268,10 @@ function keyBytes(
   const bytes = typeof own === 'string' ? decoded(own, decoding, refuse) : own
   if (bytes.length === 0) return refuse('is empty: anyone could sign with it')
   if (typeof own !== 'string' && isUntrimmedText(own)) {
-    return refuse('has white space at its ends: trim the file that it came from')
+    return refuse('has stray white space at its ends: trim the file that it came from')
   }
   if (bytes.every((byte) => byte === 0)) {
-    return refuse(
-      'consists of zero bytes only, which HMAC reads as no key: anyone could sign with it',
-    )
+    return refuse('is zero bytes only: anyone could sign with it')
   }
   return bytes
 }
@@ -310,10 +283,10 @@ function decoded(
 ): Uint8Array {
   if (value.trim() === '') return refuse('is empty: check that the environment variable is set')
   if (value !== trimmed(value) || /[\r\n\t]/.test(value)) {
-    return refuse('has stray white space: trim it, e.g. a line break at the end of the variable')
+    return refuse('has stray white space: trim it')
   }
   if (/^(["']).*\1$/.test(value)) {
-    return refuse('is in quotes, which are part of it: remove them, e.g. in the file of --env-file')
+    return refuse('is in quotes, which are part of it: remove them')
   }
   if (value === 'undefined' || value === 'null') {
     return refuse(`is the text '${value}': check that the environment variable is set`)

@@ -14,7 +14,7 @@ const sum = (files: readonly string[]) => files.reduce((all, file) => all + line
 const rooms: readonly (readonly [room: string, files: RegExp, lines: number])[] = [
   ['flat files, delivery and errors', /^src\/[\w-]+\.ts$/, 1_805],
   ['intake', /^src\/intake\//, 282],
-  ['foundation', /^src\/foundation\//, 595],
+  ['foundation', /^src\/foundation\//, 592],
   ['host', /^src\/host\//, 240],
   ['dispatch', /^src\/dispatch\//, 1_041],
   ['outcome and observe', /^src\/(outcome|observe)\//, 1_445],

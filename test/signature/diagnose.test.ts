@@ -7,6 +7,7 @@ import {
   toReply,
   verify,
 } from 'idv-webhooks'
+import { testSecret } from 'idv-webhooks/testing'
 import { describe, expect, test, vi } from 'vitest'
 
 const secret = 'diagnose-secret'
@@ -36,6 +37,16 @@ const sorted = JSON.stringify({
 })
 
 describe('a mismatch is diagnosed by what was proved', () => {
+  test('the public test secret signed it, as it signs masked captures', async () => {
+    const body = utf8(compact)
+    const headers = await sign(body, { secret: testSecret })
+    const result = await verify({ body, headers }, { secret })
+    expect(!result.ok && (await result.diagnose())).toMatchObject({
+      cause: 'test-secret',
+      fix: expect.stringContaining('replay --resign'),
+    })
+  })
+
   test.each([
     ['written compactly', compact, JSON.stringify(json, null, 3)],
     ['indented by 2', JSON.stringify(json, null, 2), compact],
