@@ -1,6 +1,6 @@
 // Copies by logical replication leave the sequence of numbers behind.
 import { expect, onTestFinished, test } from 'vitest'
-import { claim, claimOne, newEntry, settle } from '../../../tools/conformance/store-cases.ts'
+import { claim, newEntry, settle } from '../../../tools/conformance/store-cases.ts'
 import { schemaOn } from './servers.ts'
 
 /** An entity with an entry at work, whose number is far ahead of the sequence. */
@@ -47,30 +47,4 @@ test.each([
   expect(await query("select count(*)::int as n from idv.entries where state = 'stored'")).toEqual([
     { n: 0 },
   ])
-})
-
-test('numbers go on after the highest once a store opens', async () => {
-  const { open, query, store, lease } = await leftBehind()
-  const other = open()
-  await other.open(() => {})
-  onTestFinished(() => other.close())
-  const late = newEntry({ lane: 'one' })
-  await other.insert(late)
-  const rows = await query('select id from idv.entries order by seq')
-  expect(rows.map(({ id }) => id)).toEqual([lease.id, late.id])
-  await settle(store, lease, { to: 'done' })
-  expect(await claimOne(other)).toMatchObject({ id: late.id })
-  // A sequence that is ahead stays.
-  await query("select nextval(pg_get_serial_sequence('idv.entries', 'seq'))")
-  const before = await query(
-    "select pg_sequence_last_value(pg_get_serial_sequence('idv.entries', 'seq')::regclass) as n",
-  )
-  const third = open()
-  await third.open(() => {})
-  onTestFinished(() => third.close())
-  expect(
-    await query(
-      "select pg_sequence_last_value(pg_get_serial_sequence('idv.entries', 'seq')::regclass) as n",
-    ),
-  ).toEqual(before)
 })

@@ -1,5 +1,6 @@
 // Queries of operators, of retention and of moves, beside the work.
-import type { AdminStore, LatencyQuery, StoredLatency } from '../../admin-store.ts'
+import { defined } from '../../../foundation/defined.ts'
+import type { AdminStore, LatencyQuery, StoredLatency, StoreStats } from '../../admin-store.ts'
 import { type CopyStore, noOwner, sqlCopy } from '../../copy-store.ts'
 import { forgetByPages } from '../../forget-pages.ts'
 import type { PostgresValue } from './driver.ts'
@@ -38,86 +39,66 @@ from ranked group by handler order by handler`
 /** Milliseconds for what reads or changes many rows. */
 const long = 60_000
 
-/** The part of the store that operators use; its methods are spread into the store. */
-export class PostgresAdmin implements AdminStore {
-  readonly #statements: Statements
-  readonly #changed: () => void
-
-  /** Calls `changed` when lanes may have become due. */
-  constructor(statements: Statements, changed: () => void) {
-    this.#statements = statements
-    this.#changed = changed
+/** The part of the store that operators use. Calls `changed` when lanes may have become due. */
+export function adminOf(statements: Statements, changed: () => void): AdminStore {
+  const change = async (name: 'reopen' | 'dismiss', values: readonly PostgresValue[]) => {
+    const answer = await statements.ask(name, values, long)
+    changed()
+    return answer
   }
-
-  readonly find: AdminStore['find'] = async (query) => {
-    const { sql, values } = findStatement(query)
-    return (await this.#statements.run(sql, values, long)).map(toStored)
-  }
-
-  readonly reopen: AdminStore['reopen'] = async (reopening) => {
-    const { ids, from, now, replay = false, setAside = false } = reopening
-    const values = [toJson(ids), toJson(from), Math.floor(now), replay, setAside]
-    return Number(await this.#change('reopen', values))
-  }
-
-  readonly dismiss: AdminStore['dismiss'] = async (id, now) =>
-    (await this.#change('dismiss', [storable(id), Math.floor(now)])) === true
-
-  readonly forget: AdminStore['forget'] = async (lane, now, ofNone = false) => {
-    const asked = [storable(lane), Math.floor(now), ofNone]
-    try {
-      return await forgetByPages(async ({ open, after, newest = null }) => {
+  return {
+    find: async (query) => {
+      const { sql, values } = findStatement(query)
+      return (await statements.run(sql, values, long)).map(toStored)
+    },
+    reopen: async ({ ids, from, now, replay = false, setAside = false }) => {
+      const values = [toJson(ids), toJson(from), Math.floor(now), replay, setAside]
+      return Number(await change('reopen', values))
+    },
+    dismiss: async (id, now) => (await change('dismiss', [storable(id), Math.floor(now)])) === true,
+    forget: async (lane, now, ofNone = false) => {
+      const asked = [storable(lane), Math.floor(now), ofNone]
+      const pages = forgetByPages(async ({ open, after, newest = null }) => {
         const values = [...asked, open, after.lane, after.seq, newest]
-        const [page] = await this.#statements.call('forget', values, long)
+        const [page] = await statements.call('forget', values, long)
         const { forgotten, at_lane: at, at_seq: seq } = page ?? {}
         const last = typeof at === 'string' ? { lane: at, seq: Number(seq) } : undefined
         return { forgotten: Number(forgotten), newest: Number(page?.newest), last }
       })
-    } finally {
-      this.#changed()
-    }
+      return pages.finally(changed)
+    },
+    purge: async ({ doneBefore, deadBefore, keysBefore, limit, waits = false }) => {
+      const before = [doneBefore, deadBefore, keysBefore].map((time) => Math.floor(time))
+      const [row] = await statements.call('purge', [...before, limit, waits], long)
+      return { erased: Number(row?.erased), deleted: Number(row?.deleted) }
+    },
+    stats: async (now, latency) => {
+      const row = await statements.first(statsSql, [Math.floor(now)], long)
+      const counts: StoreStats['counts'] = {
+        ...none,
+        ...(row.counts === null ? {} : JSON.parse(String(row.counts))),
+      }
+      return defined({
+        counts,
+        oldest: toNumber(row.oldest),
+        due: toNumber(row.due),
+        newest: toNumber(row.newest),
+        latency: latency && (await latencyOf(statements, latency)),
+      })
+    },
   }
+}
 
-  readonly purge: AdminStore['purge'] = async (purge) => {
-    const { doneBefore, deadBefore, keysBefore, limit, waits = false } = purge
-    const before = [doneBefore, deadBefore, keysBefore].map((time) => Math.floor(time))
-    const [row] = await this.#statements.call('purge', [...before, limit, waits], long)
-    const { erased, deleted } = row ?? {}
-    return { erased: Number(erased), deleted: Number(deleted) }
-  }
-
-  readonly stats: AdminStore['stats'] = async (now, latency) => {
-    const row = await this.#statements.first(statsSql, [Math.floor(now)], long)
-    const counts = row.counts === null ? {} : JSON.parse(String(row.counts))
-    const [oldest, due, newest] = [row.oldest, row.due, row.newest].map(toNumber)
-    return {
-      counts: { ...none, ...counts },
-      ...(oldest !== undefined && { oldest }),
-      ...(due !== undefined && { due }),
-      ...(newest !== undefined && { newest }),
-      ...(latency && { latency: await this.#latency(latency) }),
-    }
-  }
-
-  async #latency({ since, limit, target }: LatencyQuery): Promise<readonly StoredLatency[]> {
-    const values = [Math.floor(since), limit, target]
-    const rows = await this.#statements.run(latencySql, values, long)
-    return rows.map(({ handler, ...row }) => ({
-      handler: String(handler),
-      entries: Number(row.entries),
-      within: Number(row.within),
-      p50: Number(row.p50),
-      p95: Number(row.p95),
-      p99: Number(row.p99),
-      longest: Number(row.longest),
-    }))
-  }
-
-  async #change(name: 'reopen' | 'dismiss', values: readonly PostgresValue[]): Promise<unknown> {
-    const answer = await this.#statements.ask(name, values, long)
-    this.#changed()
-    return answer
-  }
+async function latencyOf(
+  statements: Statements,
+  { since, limit, target }: LatencyQuery,
+): Promise<readonly StoredLatency[]> {
+  const rows = await statements.run(latencySql, [Math.floor(since), limit, target], long)
+  return rows.map(({ handler, entries, within, p50, p95, p99, longest }) => ({
+    handler: String(handler),
+    ...{ entries: Number(entries), within: Number(within), longest: Number(longest) },
+    ...{ p50: Number(p50), p95: Number(p95), p99: Number(p99) },
+  }))
 }
 
 const casts = {

@@ -27,15 +27,21 @@ const settings = `select current_setting('server_version_num')::int as version,
 
 type ResultFault = readonly [is: (row: PostgresRow) => boolean, message: string]
 
-/** Names and values that must arrive as they were sent: results are read by their names and types. */
-const changes: readonly (readonly [isSame: (row: PostgresRow) => boolean, what: string])[] = [
-  [(row) => row.two_words === 'a', 'the names of columns'],
-  [({ is_true, is_false }) => is_true === true && is_false === false, 'booleans'],
-  [({ is_null }) => is_null === null, 'null'],
-  [({ a_number }) => Number(a_number) === 2 ** 40, 'numbers of 64 bits'],
-  [({ some_json }) => some_json === '["a"]', 'text'],
-  [({ some_bytes }) => String(toBytes(some_bytes)) === '0,255', 'bytes'],
-]
+/** Results are read by their names and types, so the pool must hand them on as they are. */
+function isUnchanged(row: PostgresRow): boolean {
+  return (
+    row.two_words === 'a' &&
+    row.is_true === true &&
+    row.is_false === false &&
+    row.is_null === null &&
+    Number(row.a_number) === 2 ** 40 &&
+    row.some_json === '["a"]' &&
+    String(toBytes(row.some_bytes)) === '0,255'
+  )
+}
+
+const changed =
+  'the pool changes names or values of results: give the inbox a pool of its own, without `transform` (postgres.js) or parsers of types (pg)'
 
 /** Only the first fault that applies is reported. */
 const faults: readonly ResultFault[] = [
@@ -69,14 +75,6 @@ const syncFaults: readonly ResultFault[] = [
   ],
 ]
 
-function changed(row: PostgresRow): string | undefined {
-  const change = changes.find(([isSame]) => !isSame(row))
-  return (
-    change &&
-    `the pool changes ${change[1]} in results: give the inbox a pool of its own, without \`transform\` (postgres.js) or parsers of types (pg)`
-  )
-}
-
 /**
  * Asks the server for what the promises of the store need.
  *
@@ -89,8 +87,8 @@ export async function assertServer(
   const row = await statements.first(settings)
   const isSynced = survives === 'power-cut' || survives === 'failover'
   const fault = [...faults, ...(isSynced ? syncFaults : [])].find(([is]) => is(row))
-  const message = (row.two_words === 'a' ? fault?.[1] : undefined) ?? changed(row)
-  if (message !== undefined) throw unsuitable(message)
+  if (!isUnchanged(row)) throw unsuitable(changed)
+  if (fault) throw unsuitable(fault[1])
   if (survives === 'failover') await assertStandby(statements, row)
   warnOfLogs(row)
 }
@@ -160,20 +158,6 @@ export async function assertRights(
   throw unsuitable(
     `the database user has no right to ${lacking} of the inbox: \`grant ${needed} on all tables in schema ${schema} to ${role}; grant execute on all routines in schema ${schema} to ${role}\``,
   )
-}
-
-/* A sequence that is ahead stays as it is, and a role that may only write has no right to it. */
-const numbersSql = `select case
-    when not has_sequence_privilege(s.name, 'SELECT, USAGE') then null
-    when not has_sequence_privilege(s.name, 'UPDATE') then null
-    when m.seq > coalesce(pg_sequence_last_value(s.name::regclass), 0)
-      then setval(s.name::regclass, m.seq) end
-  from (select pg_get_serial_sequence('idv.entries', 'seq') as name) s,
-    (select max(seq) as seq from idv.entries) m`
-
-/** Lets numbers of new entries go on after the highest: logical replication copies no sequence. */
-export async function alignNumbers(statements: Statements): Promise<void> {
-  await statements.run(numbersSql)
 }
 
 function unsuitable(message: string): WebhookError {

@@ -6,17 +6,19 @@ import { isRefused, statementError } from './statements.ts'
 interface QueuedCall<Call, Answer> {
   readonly call: Call
   readonly bytes: number
+  /** Ends the listening to the caller's signal. */
+  release?: () => void
   resolve(answer: Answer): void
   reject(error: unknown): void
 }
 
-const mostCalls = 256
-const mostBytes = 4 * 1024 ** 2
+const maxCalls = 256
+const maxBytes = 4 * 1024 ** 2
 
 /** Sends calls in groups, one group at a time. */
 export class GroupQueue<Call, Answer> {
   readonly #send: (calls: readonly Call[]) => Promise<readonly Answer[]>
-  #queue: QueuedCall<Call, Answer>[] = []
+  readonly #queue: QueuedCall<Call, Answer>[] = []
   #isSending = false
 
   constructor(send: (calls: readonly Call[]) => Promise<readonly Answer[]>) {
@@ -25,45 +27,36 @@ export class GroupQueue<Call, Answer> {
 
   /** Resolves after the commit; once `signal` is aborted a call that is not yet sent is dropped. */
   call(call: Call, bytes = 0, signal?: AbortSignal): Promise<Answer> {
-    return new Promise((resolve, reject) => {
+    const { promise, resolve, reject } = Promise.withResolvers<Answer>()
+    const queued: QueuedCall<Call, Answer> = { call, bytes, resolve, reject }
+    if (signal) {
       const drop = () => {
-        const at = this.#queue.indexOf(waiting)
+        const at = this.#queue.indexOf(queued)
         if (at === -1) return
         this.#queue.splice(at, 1)
         reject(statementError('STORE_FAILED', 'the caller stopped waiting for the answer'))
       }
-      const waiting = { call, bytes, resolve, reject }
-      signal?.addEventListener('abort', drop, { once: true })
-      const end = () => signal?.removeEventListener('abort', drop)
-      waiting.resolve = (answer) => {
-        end()
-        resolve(answer)
-      }
-      waiting.reject = (error) => {
-        end()
-        reject(error)
-      }
-      this.#queue.push(waiting)
-      void this.#pump()
-    })
+      signal.addEventListener('abort', drop, { once: true })
+      queued.release = () => signal.removeEventListener('abort', drop)
+    }
+    this.#queue.push(queued)
+    if (!this.#isSending) void this.#sendAll()
+    return promise
   }
 
-  async #pump(): Promise<void> {
-    if (this.#isSending) return
+  async #sendAll(): Promise<void> {
     this.#isSending = true
     // Calls of the same turn belong to the same group: the first must not travel alone.
     await nextTurn()
-    for (let group = this.#take(); group.length > 0; group = this.#take()) {
-      await this.#answer(group)
-    }
+    while (this.#queue.length > 0) await this.#answer(this.#take())
     this.#isSending = false
   }
 
-  #take(): QueuedCall<Call, Answer>[] {
-    let bytes = 0
-    const end = this.#queue.findIndex((waiting, at) => {
-      bytes += waiting.bytes
-      return at === mostCalls || (at > 0 && bytes > mostBytes)
+  #take(): readonly QueuedCall<Call, Answer>[] {
+    let all = 0
+    const end = this.#queue.findIndex(({ bytes }, at) => {
+      all += bytes
+      return at === maxCalls || (at > 0 && all > maxBytes)
     })
     return this.#queue.splice(0, end === -1 ? this.#queue.length : end)
   }
@@ -71,15 +64,21 @@ export class GroupQueue<Call, Answer> {
   async #answer(group: readonly QueuedCall<Call, Answer>[]): Promise<void> {
     try {
       const answers = await this.#send(group.map(({ call }) => call))
-      const missing = () => statementError('STORE_FAILED', 'Postgres returned no row for this call')
-      for (const [at, { resolve, reject }] of group.entries()) {
+      for (const [at, { release, resolve, reject }] of group.entries()) {
+        release?.()
         const answer = answers[at]
-        answer === undefined ? reject(missing()) : resolve(answer)
+        if (answer !== undefined) resolve(answer)
+        else reject(statementError('STORE_FAILED', 'Postgres returned no row for this call'))
       }
     } catch (error) {
       // One refused call must not fail the others: each is sent alone.
       if (isRefused(error) && group.length > 1) for (const one of group) await this.#answer([one])
-      else for (const { reject } of group) reject(error)
+      else {
+        for (const { release, reject } of group) {
+          release?.()
+          reject(error)
+        }
+      }
     }
   }
 }

@@ -13,15 +13,16 @@ import {
 import { warn } from '../../../foundation/warn.ts'
 import { keysPurgedSetting } from '../../retention.ts'
 import type { InboxStore, MetaStore, StoreCapabilities } from '../../store.ts'
-import { PostgresAdmin, postgresCopy } from './admin.ts'
+import { adminOf, postgresCopy } from './admin.ts'
 import { Announcements } from './announcements.ts'
-import { alignNumbers, assertRights, assertServer } from './checks.ts'
+import { assertRights, assertServer } from './checks.ts'
+import { OwnerClaims } from './claims.ts'
 import type { PostgresDriver } from './driver.ts'
 import { assertSchema, migrate, schemaSql } from './migrations.ts'
 import { Owner } from './owner.ts'
 import { toBytes } from './rows.ts'
 import { OperatorStatements, Statements, statementError } from './statements.ts'
-import { PostgresWork } from './work.ts'
+import { workOf } from './work.ts'
 
 export type {
   PostgresDriver,
@@ -113,16 +114,16 @@ function composed(driver: PostgresDriver, settings: PostgresSettings): InboxStor
   const working = isBeside ? new OperatorStatements(driver, { limit: timeout, schema }) : statements
   const owner = new Owner(statements, { isSilent: isBeside })
   const announcements = new Announcements(statements, { channel: schema, owner })
-  const work = new PostgresWork(working, owner, announcements)
-  const admin = new PostgresAdmin(statements, () => {
-    work.window.reset()
+  const claims = new OwnerClaims(working, owner)
+  const changed = () => {
+    claims.window.reset()
     announcements.announce()
-  })
+  }
   return {
     name: 'Postgres',
     capabilities: capabilitiesOf(survives),
-    ...work,
-    ...admin,
+    ...workOf({ statements: working, owner, announcements, claims }),
+    ...adminOf(statements, changed),
     ...metaOf(statements, isBeside),
     // A move needs the inbox for itself.
     ...(isBeside ? {} : { copy: postgresCopy(statements, owner) }),
@@ -164,7 +165,6 @@ async function prepare(statements: Statements, settings: PostgresSettings): Prom
   if (settings.migrate) await migrate(statements, settings.schema)
   else await assertSchema(statements)
   await assertRights(statements, settings)
-  if (settings.mode === 'owner') await alignNumbers(statements)
 }
 
 /** Reads and writes settings. An operator begins no inbox, and may have another key. */
