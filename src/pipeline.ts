@@ -1,25 +1,16 @@
 // The way of a delivery: request → admit → read → verify → keep | handle → reply.
 // Everything that a sender can do wrong comes out as an outcome.
 import { isProbe, toArrival } from './arrival.ts'
-import {
-  type Delivery,
-  HeaderIndex,
-  markVerified,
-  type VerifiedDelivery,
-  withProof,
-} from './delivery.ts'
+import { type Delivery, markVerified, type VerifiedDelivery, withProof } from './delivery.ts'
 import type { OutcomeCode } from './errors.ts'
-import { invalid, kindShown } from './foundation/check.ts'
 import { admit, declaredLength, faultOf, type Incoming } from './intake/intake.ts'
 import type { Keeper } from './options.ts'
 import { attempted, noDiagnosis, type Outcome, proofRefused, refusal } from './outcome/outcome.ts'
 import type { Reply } from './outcome/reply.ts'
 import type { Parsed } from './parse.ts'
-import type { EventSource, WebhookEvent } from './protocol/events.ts'
+import type { EventSource } from './protocol/events.ts'
 import { probeName } from './protocol/names.ts'
-import type { HeaderClaims } from './signature/header-claims.ts'
-import { Steps } from './steps.ts'
-import type { ReadDelivery } from './verify.ts'
+import { type Passage, type Source, Steps, toPassage } from './steps.ts'
 
 /** The inside of a receiver, as workers and `reconcile` use it. */
 export class Pipeline extends Steps {
@@ -187,38 +178,4 @@ async function handle(
   if (registrations.length === 0) return withProof({ kind: 'ignored', event }, delivery)
   const reports = await steps.run({ event, key, delivery, registrations, attempt: 1 })
   return withProof(attempted(event, reports), delivery)
-}
-
-type Source = Omit<Delivery, 'body'> & Pick<Incoming, 'waitUntil'>
-
-/** One delivery on its way: each part is worked out once, and handed on here. */
-interface Passage extends ReadDelivery {
-  readonly source: Source
-  /** When it began, by `performance.now()`. */
-  readonly began: number
-  now: number
-  claims: HeaderClaims
-  body: Uint8Array
-  bytes: number
-  /** False if the receiver drains. */
-  isCounted: boolean
-  event: WebhookEvent | undefined
-}
-
-const unclaimed: HeaderClaims = { ok: false, code: 'SIGNATURE_MISSING' }
-const noBytes = new Uint8Array()
-
-/** @throws WebhookError `OPTION_INVALID` for what is not a delivery at all */
-function toPassage(source: Source): Passage {
-  if (typeof source?.headers !== 'object' || source.headers === null) {
-    throw invalid(
-      `expected a delivery { body, headers }, got ${kindShown(source)}. In tests make one by await signedDelivery(event)`,
-    )
-  }
-  const began = performance.now()
-  const headers = new HeaderIndex(source.headers)
-  return {
-    ...{ source, headers, began, now: 0, claims: unclaimed },
-    ...{ body: noBytes, bytes: 0, isCounted: false, event: undefined },
-  }
 }

@@ -1,22 +1,25 @@
-// The steps of a receiver, prepared once by its options, and the end of its work.
+// The steps of a receiver, prepared once by its options, and the delivery that passes through them.
 import { createPeek } from './arrival.ts'
+import { type Delivery, HeaderIndex } from './delivery.ts'
 import { Dispatcher } from './dispatch/dispatch.ts'
 import { ResourceReads } from './dispatch/fetch-resource.ts'
 import { Finality } from './dispatch/finality.ts'
 import type { HandlerReport } from './dispatch/handler.ts'
 import { InFlight } from './dispatch/in-flight.ts'
 import { type ContextServices, RunningHandlers, runTask, type Task } from './dispatch/run.ts'
-import { checkMilliseconds } from './foundation/check.ts'
+import { checkMilliseconds, invalid, kindShown } from './foundation/check.ts'
 import { type Clock, millisecondsOf, systemClock } from './foundation/clock.ts'
 import { defined } from './foundation/defined.ts'
-import { Intake } from './intake/intake.ts'
+import { type Incoming, Intake } from './intake/intake.ts'
 import type { Observation, Observe } from './observe/observe.ts'
 import { Observers } from './observe/observers.ts'
 import { checkedOptions, type Keeper, type ReceiverOptions, registrationLimits } from './options.ts'
 import { Replies } from './outcome/reply.ts'
 import { createParser, createWithData, type Parser, type WithData } from './parse.ts'
+import type { WebhookEvent } from './protocol/events.ts'
 import { eventNames } from './protocol/names.ts'
-import { createVerifier, type Verifier } from './verify.ts'
+import type { HeaderClaims } from './signature/header-claims.ts'
+import { createVerifier, type ReadDelivery, type Verifier } from './verify.ts'
 
 /** The steps of one receiver. */
 export class Steps {
@@ -117,5 +120,39 @@ export class Steps {
   abort(): void {
     this.#running.abort(new DOMException('the receiver is shutting down', 'AbortError'))
     this.intake.stop('DRAINING')
+  }
+}
+
+export type Source = Omit<Delivery, 'body'> & Pick<Incoming, 'waitUntil'>
+
+/** One delivery on its way: each part is worked out once, and handed on here. */
+export interface Passage extends ReadDelivery {
+  readonly source: Source
+  /** When it began, by `performance.now()`. */
+  readonly began: number
+  now: number
+  claims: HeaderClaims
+  body: Uint8Array
+  bytes: number
+  /** False if the receiver drains. */
+  isCounted: boolean
+  event: WebhookEvent | undefined
+}
+
+const unclaimed: HeaderClaims = { ok: false, code: 'SIGNATURE_MISSING' }
+const noBytes = new Uint8Array()
+
+/** @throws WebhookError `OPTION_INVALID` for what is not a delivery at all */
+export function toPassage(source: Source): Passage {
+  if (typeof source?.headers !== 'object' || source.headers === null) {
+    throw invalid(
+      `expected a delivery { body, headers }, got ${kindShown(source)}. In tests make one by await signedDelivery(event)`,
+    )
+  }
+  const began = performance.now()
+  const headers = new HeaderIndex(source.headers)
+  return {
+    ...{ source, headers, began, now: 0, claims: unclaimed },
+    ...{ body: noBytes, bytes: 0, isCounted: false, event: undefined },
   }
 }
