@@ -11,6 +11,7 @@ import type { Parsed } from './parse.ts'
 import type { EventSource } from './protocol/events.ts'
 import { probeName } from './protocol/names.ts'
 import { type Passage, type Source, Steps, toPassage } from './steps.ts'
+import type { DeliveryProof } from './verify.ts'
 
 /** The inside of a receiver, as workers and `reconcile` use it. */
 export class Pipeline extends Steps {
@@ -39,7 +40,7 @@ export function fromDelivery(steps: Steps, delivery: Delivery): Promise<Outcome>
 
 /** Takes an event that nobody sent: there is no signature to prove. */
 function fromRecord(steps: Steps, body: Uint8Array, tenant?: string): Promise<Outcome> {
-  const work = async (passage: Passage) => {
+  const work = (passage: Passage) => {
     passage.bytes = body.length
     if (!passage.isCounted) return refusal('DRAINING')
     const receivedAt = steps.milliseconds()
@@ -49,8 +50,11 @@ function fromRecord(steps: Steps, body: Uint8Array, tenant?: string): Promise<Ou
   return pass(steps, { headers: [] }, { work, end: (_, outcome) => outcome })
 }
 
+/** A promise only if something waits: each costs as much as a step. */
+type Outcomes = Outcome | Promise<Outcome>
+
 interface Pass<Result> {
-  readonly work: (passage: Passage) => Promise<Outcome>
+  readonly work: (passage: Passage) => Outcomes
   readonly end: (passage: Passage, outcome: Outcome) => Result | Promise<Result>
 }
 
@@ -63,17 +67,22 @@ async function pass<Result>(
   const { dispatcher, inFlight, observers } = steps
   if (!dispatcher.isFrozen) dispatcher.freeze()
   const passage = toPassage(source)
-  passage.isCounted = inFlight.enter(passage)
+  const group = inFlight.enter()
+  passage.isCounted = group !== undefined
   try {
-    // The user's own envelope or schema may throw; what a sender did never rejects.
-    const outcome = await work(passage).catch(
-      (error: unknown): Outcome => ({ kind: 'failed', code: 'HANDLER_FAILED', error }),
-    )
+    let outcome: Outcomes
+    try {
+      outcome = work(passage)
+      if (outcome instanceof Promise) outcome = await outcome
+    } catch (error) {
+      // The user's own envelope or schema threw; what a sender did never gets here.
+      outcome = { kind: 'failed', code: 'HANDLER_FAILED', error }
+    }
     const ended = end(passage, observers.outcome(outcome, passage))
     return ended instanceof Promise ? await ended : ended
   } finally {
     // Not before the reply is made: else the process may end, and the sender repeats the delivery.
-    inFlight.leave(passage)
+    if (group) inFlight.leave(group)
   }
 }
 
@@ -93,13 +102,14 @@ async function read(steps: Steps, passage: Passage, request: Incoming): Promise<
     passage.bytes = body.length
     if (steps.inFlight.isEnding) return refusal('DRAINING')
     const fault = reading.complete(body.length)
-    return fault ? refusal(fault.code) : await prove(steps, passage, body)
+    const outcome = fault ? refusal(fault.code) : prove(steps, passage, body)
+    return outcome instanceof Promise ? await outcome : outcome
   } finally {
     steps.intake.end(reading)
   }
 }
 
-async function receive(steps: Steps, passage: Passage, body: Uint8Array): Promise<Outcome> {
+function receive(steps: Steps, passage: Passage, body: Uint8Array): Outcomes {
   if (!(body instanceof Uint8Array)) {
     const message = `delivery.body must be the exact bytes (a Uint8Array), got ${typeof body}: read the request without parsing it`
     return refusal('BODY_CONSUMED', message)
@@ -121,10 +131,14 @@ function admitted(steps: Steps, passage: Passage): OutcomeCode | undefined {
   return claims.ok || claims.late ? undefined : claims.code
 }
 
-async function prove(steps: Steps, passage: Passage, body: Uint8Array): Promise<Outcome> {
+function prove(steps: Steps, passage: Passage, body: Uint8Array): Outcomes {
   passage.body = body
-  const proving = steps.verifier.prove(passage)
-  const proof = proving instanceof Promise ? await proving : proving
+  const proof = steps.verifier.prove(passage)
+  if (proof instanceof Promise) return proof.then((one) => judge(steps, passage, one))
+  return judge(steps, passage, proof)
+}
+
+function judge(steps: Steps, passage: Passage, proof: DeliveryProof): Outcomes {
   if (!proof.ok) return proofRefused(proof)
   return walk(steps, passage, { delivery: proof.delivery, source: 'webhook' })
 }
@@ -136,7 +150,7 @@ interface ProvedBytes {
 }
 
 /** The one way of a proved delivery. */
-function walk(steps: Steps, passage: Passage, proved: ProvedBytes): Promise<Outcome> {
+function walk(steps: Steps, passage: Passage, proved: ProvedBytes): Outcomes {
   if (steps.keeper) return keep(steps, passage, { ...proved, keeper: steps.keeper })
   return handle(steps, passage, proved.delivery, steps.parser(proved.delivery, proved.source))
 }
@@ -161,12 +175,12 @@ async function keep(
   }
 }
 
-async function handle(
+function handle(
   steps: Steps,
   passage: Passage,
   delivery: VerifiedDelivery,
   parsed: Parsed,
-): Promise<Outcome> {
+): Outcomes {
   if (!parsed.ok) {
     const { code, issues } = parsed
     const rejected = { kind: 'rejected', code, diagnose: noDiagnosis } as const
@@ -176,6 +190,7 @@ async function handle(
   passage.event = event
   const registrations = event.receivedName === probeName ? [] : steps.dispatcher.match(event)
   if (registrations.length === 0) return withProof({ kind: 'ignored', event }, delivery)
-  const reports = await steps.run({ event, key, delivery, registrations, attempt: 1 })
-  return withProof(attempted(event, reports), delivery)
+  const reports = steps.run({ event, key, delivery, registrations, attempt: 1 })
+  if (!(reports instanceof Promise)) return withProof(attempted(event, reports), delivery)
+  return reports.then((all) => withProof(attempted(event, all), delivery))
 }

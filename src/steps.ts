@@ -152,7 +152,14 @@ export function toPassage(source: Source): Passage {
   const began = performance.now()
   const headers = new HeaderIndex(source.headers)
   return {
-    ...{ source, headers, began, now: 0, claims: unclaimed },
-    ...{ body: noBytes, bytes: 0, isCounted: false, event: undefined },
+    source,
+    headers,
+    began,
+    now: 0,
+    claims: unclaimed,
+    body: noBytes,
+    bytes: 0,
+    isCounted: false,
+    event: undefined,
   }
 }

@@ -65,7 +65,7 @@ export interface ReadDelivery {
 }
 
 /** The delivery that was proved, or why it was not. */
-type DeliveryProof = VerifiedProof | Refusal
+export type DeliveryProof = VerifiedProof | Refusal
 
 interface VerifiedProof {
   readonly ok: true
@@ -222,7 +222,14 @@ export class Verifier {
     const { authenticity } = this.#scheme
     const shown = authenticity === 'token' ? this.#withoutToken(headers) : headers
     const proved = markVerified({
-      ...{ body, headers: shown, receivedAt, source, secretId, tenant, signedId, authenticity },
+      body,
+      headers: shown,
+      receivedAt,
+      source,
+      secretId,
+      tenant,
+      signedId,
+      authenticity,
     })
     return { ok: true, delivery: proved }
   }

@@ -53,7 +53,7 @@ test('where no address is known, bodies that do not come give way to those that 
   for (const reading of arriving.slice(0, 10)) expect(reading.take(1_000)).toBeUndefined()
   const [oldest, , , , , , , , , , genuine] = arriving
   expect([genuine?.take(1_000), ended]).toEqual([undefined, [0]])
-  genuine?.done()
+  genuine?.complete(1_000)
   if (oldest) intake.end(oldest)
   // What is complete, and is handled now, does not end; nor does anything for the longest itself.
   expect([arriving[1]?.take(1), ended]).toEqual([{ code: 'BODY_TOO_LARGE' }, [0]])
@@ -91,7 +91,7 @@ test('what arrives beside bodies that are handled does not end in vain', () => {
   const handled = [begin('first'), begin('second')]
   for (const reading of handled) {
     expect(reading.take(220)).toBeUndefined()
-    reading.done()
+    reading.complete(220)
   }
   const genuine = begin('genuine')
   expect(genuine.take(30)).toBeUndefined()

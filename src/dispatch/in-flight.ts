@@ -19,18 +19,22 @@ export function abortInProcess(): void {
   for (const abort of [...processState().busy]) abort()
 }
 
-interface Waiter {
-  /** The deliveries that it still waits for. */
-  readonly left: Set<object>
-  readonly resolve: () => void
+/** Deliveries that began between two waits: counted, because a set of them would cost each more. */
+export interface InFlightGroup {
+  size: number
+  /** Called once all have ended. */
+  readonly onEmpty: (() => void)[]
 }
 
 /** The deliveries of one receiver that are in flight. */
 export class InFlight {
   readonly #process = processState()
-  readonly #all = new Set<object>()
-  readonly #waiters = new Set<Waiter>()
   readonly #abort: () => void
+  #size = 0
+  /** Deliveries since the last wait. */
+  #latest: InFlightGroup = { size: 0, onEmpty: [] }
+  /** Deliveries of before, and whom they keep waiting. */
+  #earlier: InFlightGroup[] = []
   #isEnding = false
 
   /** `abort` ends the handlers of the receiver. */
@@ -49,39 +53,42 @@ export class InFlight {
   }
 
   /**
-   * Counts a delivery until it leaves; not once the receiver drains, because unauthenticated clients
-   * could then keep the process from ending. False if it drains.
+   * Counts a delivery until it leaves the group that this returns; undefined once the receiver
+   * drains, because unauthenticated clients could then keep the process from ending.
    */
-  enter(delivery: object): boolean {
-    if (this.#isEnding || this.#process.isEnding) return false
-    if (this.#all.size === 0) this.#process.busy.add(this.#abort)
-    this.#all.add(delivery)
-    return true
+  enter(): InFlightGroup | undefined {
+    if (this.#isEnding || this.#process.isEnding) return undefined
+    if (this.#size === 0) this.#process.busy.add(this.#abort)
+    this.#size += 1
+    this.#latest.size += 1
+    return this.#latest
   }
 
-  leave(delivery: object): void {
-    if (!this.#all.delete(delivery)) return
-    for (const waiter of this.#waiters) {
-      if (!waiter.left.delete(delivery) || waiter.left.size > 0) continue
-      this.#waiters.delete(waiter)
-      waiter.resolve()
-    }
-    if (this.#all.size > 0) return
+  leave(group: InFlightGroup): void {
+    group.size -= 1
+    this.#size -= 1
+    if (group.size === 0 && group.onEmpty.length > 0) callAll(group.onEmpty)
+    if (this.#size > 0) return
     const { busy, onIdle } = this.#process
     busy.delete(this.#abort)
-    if (busy.size === 0) for (const resolve of onIdle.splice(0)) resolve()
+    if (busy.size === 0 && onIdle.length > 0) callAll(onIdle)
   }
 
   /** Resolves when the deliveries that are in flight now have ended. */
-  settled(): Promise<void> {
-    if (this.#all.size === 0) return Promise.resolve()
-    const { promise, resolve } = Promise.withResolvers<void>()
-    this.#waiters.add({ left: new Set(this.#all), resolve })
-    return promise
+  async settled(): Promise<void> {
+    this.#earlier = [...this.#earlier, this.#latest].filter(({ size }) => size > 0)
+    this.#latest = { size: 0, onEmpty: [] }
+    const empty = ({ onEmpty }: InFlightGroup) =>
+      new Promise<void>((resolve) => void onEmpty.push(resolve))
+    await Promise.all(this.#earlier.map(empty))
   }
 
   /** Resolves when no delivery is in flight. New deliveries can delay it. */
   async none(): Promise<void> {
-    while (this.#all.size > 0) await this.settled()
+    while (this.#size > 0) await this.settled()
   }
+}
+
+function callAll(waiting: (() => void)[]): void {
+  for (const resolve of waiting.splice(0)) resolve()
 }

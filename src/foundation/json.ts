@@ -30,7 +30,7 @@ export interface ParsedJson {
 export function parseJson(text: string, most = deepest): ParsedJson | undefined {
   try {
     const value: unknown = JSON.parse(text)
-    const found = walk(value, most)
+    const found = walkArray([value], most + 1)
     return found === 'deeper' ? undefined : { value, isLong: found === 'long' }
   } catch {
     return undefined
@@ -96,27 +96,21 @@ export function isDeeperText(text: string, most: number): boolean {
   // Each level needs two brackets.
   if (text.length <= most * 2) return false
   try {
-    return walk(JSON.parse(text), most) === 'deeper'
+    return walkArray([JSON.parse(text)], most + 1) === 'deeper'
   } catch {
     return false
   }
-}
-
-/**
- * Walks a value that was just parsed, once: drops the keys that could reach a prototype, and tells
- * whether it has more than `most` levels of arrays and objects, or a number beyond 2^53.
- */
-function walk(value: unknown, most: number): Found {
-  if (typeof value === 'number') return Math.abs(value) > maxInteger ? 'long' : 'plain'
-  if (typeof value !== 'object' || value === null) return 'plain'
-  return Array.isArray(value) ? walkArray(value, most) : walkObject(value as JsonObject, most)
 }
 
 type Found = 'plain' | 'long' | 'deeper'
 type JsonObject = Record<string, unknown>
 const maxInteger = Number.MAX_SAFE_INTEGER
 
-// Both compare numbers in place: a call for each would be most of the walk.
+/**
+ * Walks values that were just parsed, once: drops the keys that could reach a prototype, and tells
+ * whether they have more than `most` levels of arrays and objects, or a number beyond 2^53. Numbers
+ * are compared in place, because a call for each would be most of the walk.
+ */
 function walkArray(array: readonly unknown[], most: number): Found {
   if (most <= 0) return 'deeper'
   let found: Found = 'plain'

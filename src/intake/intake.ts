@@ -87,12 +87,15 @@ export class Intake {
 
   /** The body is complete, or was ended. */
   done(reading: Reading): void {
+    if (!reading.isOpen) return
+    reading.isOpen = false
+    clearTimeout(reading.timer)
     if (this.#arriving.delete(reading)) this.#arrivingBytes -= reading.held
     else this.#waiting.delete(reading)
   }
 
   end(reading: Reading): void {
-    if (reading.isOpen) reading.done()
+    if (reading.isOpen) this.done(reading)
     this.#reserved -= reading.reserved
     reading.reserved = 0
     this.#hold(reading, -reading.held)
@@ -177,7 +180,7 @@ export class Reading implements BodyReading {
   /** The address, or the network of IPv6, whose share holds the bytes. */
   declare readonly address: string | undefined
   declare private readonly intake: Intake
-  declare private timer: ReturnType<typeof setTimeout> | undefined
+  declare timer: ReturnType<typeof setTimeout> | undefined
   declare private stopWith: ((fault: BodyFault) => void) | undefined
   declare private stopped: BodyFault | undefined
 
@@ -218,23 +221,15 @@ export class Reading implements BodyReading {
 
   stop(fault: BodyFault): void {
     this.stopped = fault
-    this.done()
+    this.intake.done(this)
     this.stopWith?.(fault)
   }
 
   /** The body has come whole. Counts what its adapter did not; a fault if that does not fit. */
   complete(length: number): BodyFault | undefined {
     const fault = length === this.bytes ? undefined : this.take(length - this.bytes)
-    if (!fault) this.done()
+    if (!fault) this.intake.done(this)
     return fault
-  }
-
-  /** Nothing ends the body any more. */
-  done(): void {
-    if (!this.isOpen) return
-    this.isOpen = false
-    clearTimeout(this.timer)
-    this.intake.done(this)
   }
 }
 

@@ -138,34 +138,60 @@ export interface OutcomeDetails extends Timed {
 }
 
 /** An outcome as observers see it. What may hold the event's data cannot be enumerated. */
-export function outcomeObserved(
-  outcome: Outcome,
-  { at, startedAt, duration, bytes, event }: OutcomeDetails,
-): OutcomeObserved {
-  const { kind, authenticity, secretId, tenant } = outcome
-  const seen = defined({
-    type: 'outcome' as const,
-    at,
-    startedAt,
-    duration,
-    kind,
-    code: 'code' in outcome ? outcome.code : undefined,
-    message: 'message' in outcome ? outcome.message : undefined,
-    name: event && observedName(event.name, event.known),
-    receivedName: event && observedName(event.receivedName, event.known),
-    source: event?.source,
-    eventId: event?.id,
-    legacy: event !== undefined && isLegacyName(event.receivedName),
-    vendor: event?.vendor,
-    authenticity,
-    secretId,
-    tenant,
-    conflict: 'conflict' in outcome ? outcome.conflict : undefined,
-    bytes,
-  })
-  const diagnose = async () => ('diagnose' in outcome ? outcome.diagnose() : undefined)
-  const hidden = { errors: { value: errorsOf(outcome) }, diagnose: { value: diagnose } }
-  return Object.defineProperties(seen, hidden) as OutcomeObserved
+export class SeenOutcome implements OutcomeObserved {
+  readonly type = 'outcome'
+  readonly at: Date
+  readonly startedAt: Date
+  readonly duration: number
+  readonly kind: OutcomeKind
+  declare readonly code?: OutcomeCode
+  declare readonly message?: string
+  declare readonly name?: string
+  declare readonly receivedName?: string
+  declare readonly source?: EventSource
+  declare readonly eventId?: string
+  readonly legacy: boolean
+  declare readonly vendor?: string
+  declare readonly authenticity?: Authenticity
+  declare readonly secretId?: string
+  declare readonly tenant?: string
+  declare readonly conflict?: true
+  readonly bytes: number
+  readonly #outcome: Outcome
+
+  constructor(outcome: Outcome, { at, startedAt, duration, bytes, event }: OutcomeDetails) {
+    const { kind, authenticity, secretId, tenant } = outcome
+    this.at = at
+    this.startedAt = startedAt
+    this.duration = duration
+    this.kind = kind
+    if ('code' in outcome) this.code = outcome.code
+    if ('message' in outcome && outcome.message !== undefined) this.message = outcome.message
+    if (event) {
+      this.name = observedName(event.name, event.known)
+      this.receivedName = observedName(event.receivedName, event.known)
+      this.source = event.source
+      if (event.id !== undefined) this.eventId = event.id
+      if (event.vendor !== undefined) this.vendor = event.vendor
+    }
+    this.legacy = event !== undefined && isLegacyName(event.receivedName)
+    if (authenticity !== undefined) this.authenticity = authenticity
+    if (secretId !== undefined) this.secretId = secretId
+    if (tenant !== undefined) this.tenant = tenant
+    if ('conflict' in outcome && outcome.conflict) this.conflict = outcome.conflict
+    this.bytes = bytes
+    this.#outcome = outcome
+  }
+
+  get errors(): readonly HandlerFailure[] {
+    return errorsOf(this.#outcome)
+  }
+
+  /** A getter, so that callers may detach the function. */
+  get diagnose(): OutcomeObserved['diagnose'] {
+    const outcome = this.#outcome
+    return async () => ('diagnose' in outcome ? outcome.diagnose() : undefined)
+  }
 }
 
 /** Details of an observation beside the report of the attempt. */

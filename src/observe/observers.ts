@@ -22,8 +22,8 @@ import {
   type Observe,
   type OutcomeDetails,
   type OutcomeObserved,
-  outcomeObserved,
   printable,
+  SeenOutcome,
   type SettledObserved,
   timed,
   unprintable,
@@ -237,7 +237,7 @@ export class Observers {
     if (isWarned || this.#hearsAll || this.#listeners.size > 0) {
       const duration = performance.now() - began
       const observed = { ...timed(this.now(), duration), bytes, event }
-      const seen = outcomeObserved(outcome, observed)
+      const seen = new SeenOutcome(outcome, observed)
       const pending = this.#hearsAll || isWarned ? this.#observer(seen) : undefined
       if (pending) keepAwake(source.waitUntil, pending)
       this.#callListeners(seen)
