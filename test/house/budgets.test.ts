@@ -12,12 +12,12 @@ const sum = (files: readonly string[]) => files.reduce((all, file) => all + line
 
 /** Lines that a room may have; the first pattern that fits a file gives its room. */
 const rooms: readonly (readonly [room: string, files: RegExp, lines: number])[] = [
-  ['flat files, delivery and errors', /^src\/[\w-]+\.ts$/, 1_805],
-  ['intake', /^src\/intake\//, 282],
-  ['foundation', /^src\/foundation\//, 592],
+  ['flat files, delivery and errors', /^src\/[\w-]+\.ts$/, 1_825],
+  ['intake', /^src\/intake\//, 280],
+  ['foundation', /^src\/foundation\//, 585],
   ['host', /^src\/host\//, 240],
-  ['dispatch', /^src\/dispatch\//, 1_041],
-  ['outcome and observe', /^src\/(outcome|observe)\//, 1_445],
+  ['dispatch', /^src\/dispatch\//, 1_048],
+  ['outcome and observe', /^src\/(outcome|observe)\//, 1_465],
   ['signature', /^src\/signature\//, 2_084],
   ['protocol', /^src\/protocol\//, 2_235],
   ['redaction', /^src\/redaction\//, 300],
