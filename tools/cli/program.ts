@@ -62,7 +62,7 @@ async function treeOf(session: Session, wanted: string | undefined): Promise<Com
 
 const ending = [
   'Data goes to stdout, messages go to stderr. --json prints one JSON object per line.',
-  'An option with a value is also an environment variable (--to is IDV_TO) and a key of idv-webhooks.config.{ts,mts,js,mjs,json}. Flags override the environment, which overrides the file. Options that confirm something (--yes, --write, --force, --raw) are flags only.',
+  'An option with a value is also an environment variable (--to is IDV_TO) and a key of idv-webhooks.config.{ts,mts,js,mjs,json}. Flags override the environment, which overrides the file. --yes, --write, --force and --raw have no environment variable.',
   'Secrets are never arguments: use WEBHOOK_SECRET, IDV_API_KEY, a file or stdin.',
   'Exit codes: 0 ok, 1 failed or differences found, 2 usage, 130 interrupted.',
 ]

@@ -1,10 +1,11 @@
-// The parts of an entry that every command shows. Payload and address are personal data, so they are masked
+// An entry as commands find and show it. Payload and address are personal data, so they are masked
 // unless requested.
 import { defined } from '../../../src/foundation/defined.ts'
-import type { Entry, EntryState } from '../../../src/inbox/index.ts'
+import type { Entry, EntryState, Inbox } from '../../../src/inbox/index.ts'
 import type { VerifiedDelivery } from '../../../src/index.ts'
 import { capture, readCapture } from '../../../src/testing/index.ts'
-import { type Output, printable, type Style } from '../output.ts'
+import { CliError } from '../exit-code.ts'
+import { count, type Output, printable, type Style, stamp } from '../output.ts'
 
 const colors: Readonly<Record<EntryState, Style>> = {
   stored: 'cyan',
@@ -27,6 +28,125 @@ export function entryRecord({ delivery: _, ...entry }: Entry) {
   return { type: 'entry', ...entry } as const
 }
 
+/**
+ * The entry with an id, or with an id that begins so.
+ *
+ * @throws CliError `ID_AMBIGUOUS`
+ */
+export async function entryOf(
+  inbox: Inbox,
+  id: string,
+  options: { readonly withDelivery?: boolean } = {},
+): Promise<Entry | undefined> {
+  const entry = await inbox.get(id, options)
+  if (entry || id.trim() === '') return entry
+  const { entries } = await inbox.find({ search: id, limit: 100 })
+  const found = entries.filter((one) => one.id.startsWith(id))
+  const [first] = found
+  if (!first) return undefined
+  if (found.length === 1) return inbox.get(first.id, options)
+  const fitting = found.slice(0, 3).map((one) => one.id)
+  const more = found.length > 3 ? ` and ${found.length - 3} more` : ''
+  throw new CliError('ID_AMBIGUOUS', `${printable(id)} fits ${fitting.join(', ')}${more}`)
+}
+
+/** An entry of a list. */
+export interface ListedEntry {
+  readonly entry: Entry
+  /** When its retry is due. */
+  readonly due?: string | undefined
+  /** The id of the entry that it waits for. */
+  readonly waitsFor?: string | undefined
+}
+
+const heads = ['ID', 'STATE', 'RECEIVED', 'EVENT', 'NOTE', 'ENTITY']
+
+/** The lines of a table of entries, each within a width; an id is cut while it stays unique. */
+export function entryTable(
+  out: Output,
+  listed: readonly ListedEntry[],
+  { width, withHeads = true }: { readonly width: number; readonly withHeads?: boolean },
+): readonly string[] {
+  const ids = listed.map(({ entry }) => entry.id)
+  const isUnique = (length: number) =>
+    new Set(ids.map((id) => id.slice(0, length))).size === ids.length
+  const isWide = width >= 140
+  let length = isWide ? 36 : 13
+  while (length < 36 && !isUnique(length)) length += 1
+  const rows = listed.map(({ entry, due, waitsFor }) => {
+    const { id, state, receivedAt, name = '(unread)', entity, erased, attempts, reason } = entry
+    const isCrash = reason === 'CRASHED'
+    const notes = [
+      isCrash ? undefined : reason,
+      (isCrash || attempts > 1) && attemptsOf(entry),
+      erased && 'erased',
+      due,
+      waitsFor && `waits for ${waitsFor.slice(0, length)}`,
+    ]
+    const time = isWide
+      ? stamp(receivedAt)
+      : receivedAt.toISOString().slice(5, 16).replace('T', ' ')
+    const note = notes.filter(Boolean).join(', ')
+    const whose = entity ? `${entity.type}:${entity.id}` : '-'
+    return [id.slice(0, length), state, time, name, note, whose].map(printable)
+  })
+  const all = withHeads ? [heads, ...rows] : rows
+  const widths = heads.map((_, at) => Math.max(...all.map((row) => row[at]?.length ?? 0)))
+  return all.map((row, at) => {
+    const line = row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd()
+    const fitted = line.length > width ? `${line.slice(0, width - 1)}…` : line
+    const state = listed[at - Number(withHeads)]?.entry.state
+    if (!state) return out.paint('dim', fitted)
+    const start = (widths[0] ?? 0) + 2
+    const end = start + (widths[1] ?? 0)
+    return fitted.slice(0, start) + paintState(out, state, widths[1]) + fitted.slice(end)
+  })
+}
+
+/** The attempts of an entry; one whose process ended without a result has crashed. */
+function attemptsOf({ attempts, reason, state, generation }: Entry): string {
+  const crashed = attempts - Number(state === 'leased')
+  return [
+    ...(reason === 'CRASHED' ? [`attempt ${crashed} crashed`] : []),
+    ...(attempts === 1 && reason === 'CRASHED' ? [] : [count(attempts, 'attempt')]),
+    ...(generation > 0 ? [`redriven or replayed ${generation}×`] : []),
+  ].join(', ')
+}
+
+/** All details of an entry but its payload, as pairs of a label and a value. */
+export function entryDetails(
+  out: Output,
+  entry: Entry,
+  url: string | undefined,
+): readonly (readonly [label: string, value: string])[] {
+  const { name, receivedName, entity, failures, handled, delivery, reason } = entry
+  const received = receivedName === name ? undefined : receivedName
+  const time = (moment: Date | undefined) => moment && stamp(moment)
+  const details: readonly (readonly [string, string | undefined])[] = [
+    ['entry', entry.id],
+    ['state', paintState(out, entry.state) + (reason ? `, ${printable(reason)}` : '')],
+    ['event', `${name ?? '(unread)'}${received ? `, as ${received}` : ''}`],
+    ['event id', entry.eventId],
+    ['entity', entity && `${entity.type}:${entity.id}`],
+    ['tenant', entry.tenant],
+    ['source', entry.source],
+    ['occurred', time(entry.occurredAt)],
+    ['received', time(entry.receivedAt)],
+    ['due', time(entry.dueAt)],
+    ['settled', time(entry.settledAt)],
+    ['attempts', attemptsOf(entry)],
+    ...handled.map((handler) => ['handled by', handler] as const),
+    ...failures.map((one) => ['failed in', `${one.handler}: ${one.code} ${one.error}`] as const),
+    ['conflict of', entry.conflictOf],
+    ['secret', delivery?.secretId],
+    ['address', url],
+  ]
+  return details.flatMap(([label, value]) => (value === undefined ? [] : [[label, value] as const]))
+}
+
 /** The payload and address of a delivery, for people. */
 interface ShownDelivery {
   readonly payload: string
@@ -41,8 +161,8 @@ export function openDelivery({ body, url }: VerifiedDelivery): ShownDelivery {
 /** Masks a delivery as in a capture. */
 export async function maskedDelivery(delivery: VerifiedDelivery): Promise<ShownDelivery> {
   const { body, url } = readCapture(await capture(delivery)).delivery
-  const text = textOf(body)
-  const payload = text && isJson(text) ? text : `(${body.length} bytes that are not JSON)`
+  const text = textOf(body) ?? ''
+  const payload = indented(text) ? text : `(${body.length} bytes that are not JSON)`
   return defined({ payload, url: url?.split(/[?#]/, 1)[0] })
 }
 
@@ -54,11 +174,11 @@ function textOf(body: Uint8Array): string | undefined {
   }
 }
 
-function isJson(text: string): boolean {
+/** JSON with its fields on lines of their own; undefined for other text. */
+export function indented(text: string): string | undefined {
   try {
-    JSON.parse(text)
-    return true
+    return JSON.stringify(JSON.parse(text), null, 2)
   } catch {
-    return false
+    return undefined
   }
 }

@@ -7,7 +7,7 @@ import { runDoctor } from '../commands/doctor.ts'
 import { verifyCaptures } from '../commands/verify.ts'
 import { CliError } from '../exit-code.ts'
 import { type InboxChoice, withInbox } from '../inbox/find-inbox.ts'
-import { entryRecord, entryStates, maskedDelivery } from '../inbox/print-entry.ts'
+import { entryOf, entryRecord, entryStates, maskedDelivery } from '../inbox/print-entry.ts'
 import { addressFrom } from '../option-values.ts'
 import type { Output } from '../output.ts'
 import type { CliLine } from '../records.ts'
@@ -72,11 +72,11 @@ const inboxTools: readonly Tool[] = [
     title: 'Show an entry',
     description:
       'Shows one entry of the inbox: its state, failures, which handlers have succeeded, and its payload with every value masked that may be about a person.',
-    properties: { id: textArgument('The whole id of the entry, as inbox_find lists it.') },
+    properties: { id: textArgument('The id of the entry, or how it begins.') },
     required: ['id'],
     run: (session, options, given) =>
       withInbox(session, options, async ({ inbox }) => {
-        const entry = await inbox.get(String(given.id), { withDelivery: true })
+        const entry = await entryOf(inbox, String(given.id), { withDelivery: true })
         if (!entry) {
           const message = 'the inbox has no entry with this id: inbox_find lists the ids'
           throw new CliError('ENTRY_MISSING', message)

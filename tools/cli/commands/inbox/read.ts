@@ -7,8 +7,12 @@ import { exitCodes } from '../../exit-code.ts'
 import { type FilterOptions, filterOf, withFilter } from '../../inbox/filter-options.ts'
 import { type InboxChoice, inboxOption, withInbox } from '../../inbox/find-inbox.ts'
 import {
+  entryDetails,
+  entryOf,
   entryRecord,
   entryStates,
+  entryTable,
+  indented,
   maskedDelivery,
   openDelivery,
   paintState,
@@ -40,9 +44,10 @@ export const inboxList = (session: Session) => {
 }
 
 async function list(session: Session, options: ListOptions) {
-  const { out, signal, now } = session
+  const { out, signal, now, stdout } = session
   return withInbox(session, options, async ({ inbox }) => {
     const filter = filterOf(options)
+    const width = stdout.columns || 80
     let { cursor } = options
     let printed = 0
     do {
@@ -50,13 +55,14 @@ async function list(session: Session, options: ListOptions) {
       const limit = Math.min(500, options.limit - printed)
       const page = await inbox.find({ ...filter, limit, ...(cursor && { cursor }) })
       const behind = await entriesBehind(inbox, page.entries)
-      for (const entry of page.entries) {
+      const listed = page.entries.map((entry) => {
         const waitsFor = behind.get(entry.id)
         out.record({ ...entryRecord(entry), ...defined({ waitsFor }) })
-        const waits = waitsFor && `waits for ${printable(waitsFor)}`
-        out.data(entryLine(out, entry, [dueText(entry, now()), waits]))
-      }
-      printed += page.entries.length
+        return { entry, due: dueText(entry, now()), waitsFor }
+      })
+      const table = { width, withHeads: printed === 0 && listed.length > 0 }
+      for (const line of entryTable(out, listed, table)) out.data(line)
+      printed += listed.length
       cursor = page.cursor
     } while (cursor !== undefined && printed < options.limit)
     out.record({ type: 'page', entries: printed, ...(cursor && { cursor }) })
@@ -66,32 +72,11 @@ async function list(session: Session, options: ListOptions) {
   })
 }
 
-/** One line of a list; `notes` are its last columns. */
-export function entryLine(
-  out: Output,
-  entry: Entry,
-  notes: readonly (string | undefined)[],
-): string {
-  const { id, state, name, entity, receivedAt, attempts, reason, erased } = entry
-  const columns = [
-    printable(id),
-    paintState(out, state, 7),
-    stamp(receivedAt),
-    printable(name ?? '(unread)').padEnd(24),
-    entity ? printable(`${entity.type}:${entity.id}`) : '-',
-    attempts > 1 ? `${attempts} attempts` : '',
-    printable(reason ?? ''),
-    erased ? 'erased' : '',
-    ...notes,
-  ]
-  return columns.filter(Boolean).join('  ')
-}
-
 /** When a retry is due, and how long that is from now; undefined for entries in other states. */
 function dueText({ state, dueAt }: Entry, now: Date): string | undefined {
   if (state !== 'retry' || !dueAt) return undefined
   const left = dueAt.getTime() - now.getTime()
-  return left > 0 ? `due ${stamp(dueAt)} (in ${spanOf(left)})` : 'due now'
+  return left > 0 ? `due in ${spanOf(left)}` : 'due now'
 }
 
 /** The most retries that are looked at; of more, the newest. */
@@ -139,7 +124,7 @@ export const inboxShow = (session: Session) =>
       'idv-webhooks inbox show --inbox inbox.db 01997f3a-2c41-7b5e-9d0a-6f1e2c3b4a59 --show-payload --json',
     ],
   })
-    .argument('<ids...>', 'ids of entries')
+    .argument('<ids...>', 'ids of entries, or how they begin')
     .addOption(inboxOption())
     .option('--show-payload', 'print the payload, headers and address unmasked')
     .action(act(session, show))
@@ -149,7 +134,7 @@ async function show(session: Session, options: ShowOptions, ids: readonly string
   return withInbox(session, options, async ({ inbox }) => {
     let missing = 0
     for (const id of ids) {
-      const entry = await inbox.get(id, { withDelivery: true })
+      const entry = await entryOf(inbox, id, { withDelivery: true })
       if (entry) await printEntry(session, entry, options.showPayload === true)
       else {
         missing += 1
@@ -180,50 +165,8 @@ async function printEntry({ out }: Session, entry: Entry, shown: boolean): Promi
   if (payload === undefined) line('payload', entry.erased ? 'erased' : 'encrypted with another key')
   else {
     line('payload', `${entry.bytes} bytes${shown ? '' : ', masked (--show-payload shows it)'}`)
-    for (const one of payload.split('\n')) out.data(printable(one))
+    for (const one of (indented(payload) ?? payload).split('\n')) out.data(printable(one))
   }
-}
-
-/** All details of an entry but its payload, as pairs of a label and a value. */
-export function entryDetails(
-  out: Output,
-  entry: Entry,
-  url: string | undefined,
-): readonly (readonly [label: string, value: string])[] {
-  const { name, receivedName, entity, failures, handled, generation, delivery } = entry
-  const details: readonly (readonly [string, string | undefined])[] = [
-    ['entry', entry.id],
-    [
-      'state',
-      `${paintState(out, entry.state)}${entry.reason ? `, ${printable(entry.reason)}` : ''}`,
-    ],
-    ['event', eventOf(name, receivedName)],
-    ['event id', entry.eventId],
-    ['entity', entity && `${entity.type}:${entity.id}`],
-    ['tenant', entry.tenant],
-    ['source', entry.source],
-    ['occurred', entry.occurredAt && stamp(entry.occurredAt)],
-    ['received', stamp(entry.receivedAt)],
-    ['due', entry.dueAt && stamp(entry.dueAt)],
-    ['settled', entry.settledAt && stamp(entry.settledAt)],
-    [
-      'attempts',
-      `${entry.attempts}${generation > 0 ? `, redriven or replayed ${generation}×` : ''}`,
-    ],
-    ...handled.map((handler) => ['handled by', handler] as const),
-    ...failures.map(
-      ({ handler, code, error }) => ['failed in', `${handler}: ${code} ${error}`] as const,
-    ),
-    ['conflict of', entry.conflictOf],
-    ['secret', delivery?.secretId],
-    ['address', url],
-  ]
-  return details.flatMap(([label, value]) => (value === undefined ? [] : [[label, value] as const]))
-}
-
-function eventOf(name: string | undefined, receivedName: string | undefined): string {
-  if (name === undefined) return '(unread)'
-  return receivedName === undefined || receivedName === name ? name : `${name}, as ${receivedName}`
 }
 
 interface StatsCommandOptions extends InboxChoice {

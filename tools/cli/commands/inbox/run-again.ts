@@ -4,6 +4,7 @@ import type { Entry, EntryFilter, EntryState, Inbox } from '../../../../src/inbo
 import { CliError, type ExitCode, exitCodes } from '../../exit-code.ts'
 import { entriesOf, type FilterOptions, filterOf, withFilter } from '../../inbox/filter-options.ts'
 import { type InboxChoice, inboxOption, withInbox } from '../../inbox/find-inbox.ts'
+import { entryOf } from '../../inbox/print-entry.ts'
 import { count, printable } from '../../output.ts'
 import { act, type Declaration, declare, needConsent, type Session } from '../../session.ts'
 
@@ -29,7 +30,7 @@ interface BulkAction {
   readonly afterwards: string
 }
 
-const again = 'the application’s worker runs them within a second, or when it starts'
+const again = 'your worker runs them within a second'
 
 const redriving: BulkAction = {
   verb: 'redrive',
@@ -98,13 +99,13 @@ export const inboxDismiss = (session: Session) =>
 
 function actionCommand(session: Session, action: BulkAction, declaration: Declaration) {
   const command = declare(action.verb, declaration)
-    .argument('[ids...]', 'ids of entries; without ids the filter chooses')
+    .argument('[ids...]', 'ids of entries, or how they begin; without ids the filter chooses')
     .addOption(inboxOption())
   return withFilter(command, session, action.states)
     .option('--yes', 'skip the confirmation prompt')
     .action(
-      act(session, (_, options: BulkActionOptions, ids) =>
-        runOverEntries(session, action, { options, ids }),
+      act<BulkActionOptions>(session, (_, options, ids) =>
+        runOver({ session, action, options, ids }),
       ),
     )
 }
@@ -113,14 +114,16 @@ interface BulkActionOptions extends FilterOptions, InboxChoice {
   readonly yes?: boolean
 }
 
-const batch = 100
+interface BulkRun {
+  readonly session: Session
+  readonly action: BulkAction
+  readonly options: BulkActionOptions
+  readonly ids: readonly string[]
+}
 
 /** Applies an action to the named entries, or to all that a filter finds. */
-function runOverEntries(
-  session: Session,
-  action: BulkAction,
-  { options, ids }: { readonly options: BulkActionOptions; readonly ids: readonly string[] },
-): Promise<ExitCode> {
+function runOver(run: BulkRun): Promise<ExitCode> {
+  const { session, action, options, ids } = run
   const { out } = session
   const filter = filterOf(options)
   const isNamed = ids.length > 0
@@ -131,11 +134,8 @@ function runOverEntries(
     throw new CliError('USAGE', `no entries chosen: ${how}`)
   }
   return withInbox(session, options, async ({ inbox, where }) => {
-    const unique = [...new Set(ids)]
-    const entries = isNamed
-      ? await named(session, action, { inbox, ids: unique })
-      : await filtered(session, action, { inbox, filter })
-    const isRefused = isNamed && entries.length < unique.length
+    const entries = isNamed ? await named(run, inbox) : await filtered(run, inbox, filter)
+    const isRefused = isNamed && entries.length < new Set(ids).size
     if (entries.length === 0) {
       out.record({ type: action.past, entries: 0, of: 0 })
       out.say(`nothing to ${action.verb}`)
@@ -147,30 +147,31 @@ function runOverEntries(
     }
     const { state = action.unasked } = filter
     const states = isNamed || state === undefined ? undefined : [state].flat()
-    const done = await doAll(session, action, { inbox, entries, states })
+    const done = await doAll(run, inbox, { entries, states })
     return done === entries.length && !isRefused ? exitCodes.ok : exitCodes.failed
   })
 }
 
-interface Chosen {
-  readonly inbox: Inbox
+interface ChosenEntries {
   readonly entries: readonly Entry[]
   /** The states that the filter has asked for. */
   readonly states: readonly EntryState[] | undefined
 }
 
 async function doAll(
-  { out, signal }: Session,
-  { act, past, isSingle, afterwards }: BulkAction,
-  { inbox, entries, states }: Chosen,
-): Promise<number> {
+  { session, action }: BulkRun,
+  inbox: Inbox,
+  { entries, states }: ChosenEntries,
+) {
+  const { out, signal } = session
+  const { past, isSingle, afterwards } = action
   const ids = entries.map(({ id }) => id)
-  const size = isSingle ? 1 : batch
+  const size = isSingle ? 1 : 100
   let done = 0
   try {
     for (let at = 0; at < ids.length; at += size) {
       signal.throwIfAborted()
-      done += await act(inbox, ids.slice(at, at + size), states)
+      done += await action.act(inbox, ids.slice(at, at + size), states)
       out.progress(`${Math.min(at + size, ids.length)}/${ids.length} ${past}`)
     }
   } finally {
@@ -183,34 +184,28 @@ async function doAll(
 }
 
 /** The named entries that the action applies to; reports why the others are not among them. */
-async function named(
-  { out }: Session,
-  { verb, states }: BulkAction,
-  { inbox, ids }: { readonly inbox: Inbox; readonly ids: readonly string[] },
-): Promise<readonly Entry[]> {
-  const entries: Entry[] = []
-  for (const id of ids) {
-    const entry = await inbox.get(id)
-    const why = entry ? reasonAgainst(entry, states) : 'is not in the inbox'
-    if (entry && why === undefined) entries.push(entry)
+async function named({ session, action, ids }: BulkRun, inbox: Inbox): Promise<readonly Entry[]> {
+  const { out } = session
+  const { verb, states } = action
+  const entries = new Map<string, Entry>()
+  for (const given of new Set(ids)) {
+    const entry = await entryOf(inbox, given)
+    const isFitting = entry && states.includes(entry.state)
+    if (isFitting && !entry.erased) entries.set(entry.id, entry)
     else {
-      out.record({ type: 'refused', id, reason: why })
-      out.say(`cannot ${verb} ${printable(id)}: it ${why}`)
+      const state =
+        entry && `is ${isFitting ? 'erased' : `${entry.state}, not ${states.join(' or ')}`}`
+      const reason = state ?? 'is not in the inbox'
+      out.record({ type: 'refused', id: given, reason })
+      out.say(`cannot ${verb} ${printable(given)}: it ${reason}`)
     }
   }
-  return entries
+  return [...entries.values()]
 }
 
-function reasonAgainst(entry: Entry, states: readonly EntryState[]): string | undefined {
-  if (!states.includes(entry.state)) return `is ${entry.state}, not ${states.join(' or ')}`
-  return entry.erased ? 'is erased' : undefined
-}
-
-async function filtered(
-  { out, signal }: Session,
-  { states, unasked = states, needsId }: BulkAction,
-  { inbox, filter }: { readonly inbox: Inbox; readonly filter: EntryFilter },
-): Promise<readonly Entry[]> {
+async function filtered({ session, action }: BulkRun, inbox: Inbox, filter: EntryFilter) {
+  const { out, signal } = session
+  const { states, unasked = states, needsId } = action
   const entries: Entry[] = []
   let leftOut = 0
   for await (const entry of entriesOf(inbox, { state: unasked, ...filter })) {
