@@ -62,7 +62,6 @@ export interface LinesByCommand {
   readonly 'inbox forget':
     | JsonLine<'forgotten', { entity: string; payloads: number }>
     | JsonLine<'summary', Counts<'entities' | 'of' | 'payloads'>>
-  readonly 'inbox purge': JsonLine<'purged', Counts<'erased' | 'deleted'>>
   readonly 'inbox move': JsonLine<'progress', MoveProgress> | MovedLine
   readonly 'inbox schema': JsonLine<'schema', { sql: string }>
   readonly 'migrate code': MigrateCodeLine
@@ -169,10 +168,10 @@ type VerifiedLine = JsonLine<
   )
 >
 
-/** A scheme, and which spelling of the body it signs: `exact`, or how it differs from what arrived. */
-export interface DiscoveredFit {
+/** A scheme that signs the bytes as they arrived. */
+interface DiscoveredFit {
   readonly scheme: SchemeDefinition
-  readonly body: string
+  readonly body: 'exact'
 }
 
 /** The result of a search that found not exactly one scheme. */

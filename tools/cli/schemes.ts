@@ -6,18 +6,11 @@ import { resolve } from 'node:path'
 import { Option } from 'commander'
 import { suggestion } from '../../src/foundation/check.ts'
 import { type Scheme, type SchemeDefinition, schemes } from '../../src/index.ts'
-import {
-  type SenderName,
-  senderDocuments,
-  senders,
-  type Vendor,
-  vendors,
-} from '../../src/vendors/index.ts'
+import { senders, type Vendor, vendors } from '../../src/vendors/index.ts'
 import type { NamedCapture } from './capture-files.ts'
 import type { RawHeaders } from './deliver.ts'
 import { CliError } from './exit-code.ts'
 import { repeated } from './option-values.ts'
-import { printable } from './output.ts'
 import type { Session } from './session.ts'
 
 /** The options of commands that sign or verify. */
@@ -87,8 +80,6 @@ export interface Preset {
   /** `vendors.onfido()`, `senders.slack()`. */
   readonly name: string
   readonly scheme: Scheme
-  /** Where it was read. */
-  readonly documents: readonly string[]
   readonly vendor?: Vendor
 }
 
@@ -97,20 +88,16 @@ const { jumio: _, smileId: __, ...signing } = vendors
 
 /** Every preset that signs. */
 export function presets(): readonly Preset[] {
-  const sha512 = "vendors.sumsub({ algorithm: 'sha512' })"
+  const made = Object.entries(signing).map(([name, make]) => [`vendors.${name}()`, make()] as const)
+  const sha512 = vendors.sumsub({ algorithm: 'sha512' })
+  const all = [["vendors.sumsub({ algorithm: 'sha512' })", sha512] as const, ...made]
   return [
-    vendorPreset(sha512, vendors.sumsub({ algorithm: 'sha512' })),
-    ...Object.entries(signing).map(([name, make]) => vendorPreset(`vendors.${name}()`, make())),
-    ...Object.entries(senders).map(([name, make]) => {
-      const documents = [senderDocuments[name as SenderName]]
-      return { name: `senders.${name}()`, scheme: make(), documents }
-    }),
+    ...all.map(([name, vendor]) => ({ name, scheme: vendor.scheme, vendor })),
+    ...Object.entries(senders).map(([name, make]) => ({
+      name: `senders.${name}()`,
+      scheme: make(),
+    })),
   ]
-}
-
-function vendorPreset(name: string, vendor: Vendor): Preset {
-  const documents = vendor.documents.map(({ url, read }) => `${url} (${read})`)
-  return { name, scheme: vendor.scheme, documents, vendor }
 }
 
 /** The preset `vendors.<name>` or `senders.<name>`; undefined for any other text. */
@@ -121,13 +108,6 @@ export function presetOf(text: string): Preset | undefined {
 /** The scheme that proves a capture: the chosen one, else the file's own. */
 export function schemeOf({ scheme }: NamedCapture, chosen: Scheme | undefined): Scheme {
   return chosen ?? scheme ?? schemes.service()
-}
-
-/** A shared token is the secret itself: no file chooses that it is sent, nor in which header. */
-export function needSignature({ file, scheme }: NamedCapture, chosen: Scheme | undefined): void {
-  if (chosen || scheme?.authenticity !== 'token') return
-  const why = `${printable(file)} names a scheme that sends the secret itself, in the header ${printable(scheme.header)}`
-  throw new CliError('USAGE', `${why}: choose its --scheme, if your sender does`)
 }
 
 /** Additional headers of a command, in their order and spelling. */

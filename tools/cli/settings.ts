@@ -112,14 +112,12 @@ export function hasOtherKeys({ values }: Config, root: Command): boolean {
 export function checkKeys({ file, values }: Config, root: Command): void {
   const known = [...otherKeys, ...everyCommand(root).flatMap(keysOf)]
   for (const key of Object.keys(values)) {
-    if (flagOnly.includes(key))
-      throw configError(file, `has the key '${key}', which is a flag only`)
-    if (particular.includes(key)) {
-      const other = 'which means something else in each command'
-      throw configError(file, `has the key '${key}', ${other}: use the flag or its variable`)
-    }
-    if (known.includes(key)) continue
-    throw configError(file, `has the unknown key '${key}'.${suggestion(key, known)}`)
+    const why = flagOnly.includes(key)
+      ? `has the key '${key}', which is a flag only`
+      : particular.includes(key)
+        ? `has the key '${key}', which means something else in each command: use the flag or its variable`
+        : !known.includes(key) && `has the unknown key '${key}'.${suggestion(key, known)}`
+    if (why) throw configError(file, why)
   }
 }
 

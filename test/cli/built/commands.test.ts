@@ -65,7 +65,7 @@ describe('help', () => {
     ...whole,
     ...['code', 'subscriptions', 'status'].map((name) => `migrate ${name}`),
     ...['list', 'show', 'stats', 'redrive', 'replay'].map((name) => `inbox ${name}`),
-    ...['dismiss', 'forget', 'purge'].map((name) => `inbox ${name}`),
+    ...['dismiss', 'forget'].map((name) => `inbox ${name}`),
   ])('of %s has examples', async (command) => {
     const path = command.split(' ')
     const ran = await golden(`help-${path.join('-')}`, [...path, '--help'])
@@ -184,7 +184,6 @@ describe('a mistake in the call is 2, on stderr alone', () => {
     ['a folder that is missing', ['migrate', 'code', 'nowhere']],
     ['an address without its option', ['doctor', 'http://127.0.0.1:1/']],
     ['a file without its option', ['inbox', 'stats', 'inbox.db']],
-    ['a secret on the stdin of mcp', ['mcp', '--secret-file', '-']],
   ])('%s', async (name, args) => {
     const options = /scheme/.test(name) ? { env } : {}
     const ran = await golden(`usage-${name.replaceAll(/\W+/g, '-')}`, args, options)
@@ -370,6 +369,19 @@ describe('replay', () => {
     expect(await golden('replay', args, { cwd, env })).toMatchObject({ code: 1 })
   })
 
+  test('of a masked capture that is answered 401 gives one hint, --resign', async () => {
+    const cwd = folder()
+    await captureFile(cwd, 'masked.json')
+    const args = ['replay', 'masked.json', '--to', await apps.sound()]
+    const { code, stderr } = await run(args, { cwd, env })
+    expect(code).toBe(1)
+    expect(stderr.trim().split('\n')).toEqual([
+      'it is masked, and signed with the test secret: use --resign',
+      '1 delivery: 0 accepted, 1 refused, 0 failed',
+    ])
+    expect((await run([...args, '--resign'], { cwd, env })).code).toBe(0)
+  })
+
   test('signs anew with the local secret, many at a time', async () => {
     const cwd = folder()
     for (const at of Array(12).keys()) {
@@ -512,9 +524,16 @@ describe('doctor', () => {
     expect(await golden('doctor-sound', args, { env })).toMatchObject({ code: 0 })
   })
 
-  test('tells what is wrong with another', async () => {
+  test('tells what is wrong with another: the cause and its fix first, its probes in a line', async () => {
     const args = ['doctor', '--to', await apps['a proxy that re-serialises']()]
-    expect(await golden('doctor-proxy', args, { env })).toMatchObject({ code: 1 })
+    const ran = await golden('doctor-proxy', args, { env })
+    expect(ran.code).toBe(1)
+    const [cause, fix, fail, next] = ran.stdout.split('\n')
+    expect(cause).toMatch(/^cause {3}.*\(reserialized-on-the-way\)$/)
+    expect(fix).toMatch(/^fix {5}/)
+    expect(fail).toMatch(/^fail {4}9 probes fail for this reason, such as /)
+    expect(next).toMatch(/^pass {4}node/)
+    expect(ran.stdout).not.toMatch(/holds|fails/)
   })
 
   test('without an address looks at Node and the secret', async () => {

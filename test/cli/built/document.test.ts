@@ -220,6 +220,8 @@ function normal(text: string): string {
     .replaceAll(/\d{8}T\d{6}Z/g, 'TIME')
     .replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, 'TIME')
     .replaceAll(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, 'ID')
+    .replaceAll(/\b[0-9a-f]{8}-[0-9a-f]{4}(?= {2})/g, 'ID')
+    .replaceAll(/\b\d\d-\d\d \d\d:\d\d\b/g, 'TIME')
     .replaceAll(/Node \d+\.\d+\.\d+/g, 'Node N')
     .replaceAll(/oldest +.* open/g, 'oldest SOME open')
     .replaceAll(/lag +\S.*/g, 'lag SOME')

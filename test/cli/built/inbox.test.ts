@@ -79,14 +79,14 @@ async function told(app: Application, args: readonly string[], options: RunOptio
     .replaceAll(/\d+ s( open)?$/gm, 'N s$1')
     .replaceAll(/\d+ days/g, 'N days')
     .replaceAll(/ \(\S+inbox\.test\.ts:\d+:\d+\)/g, ' (PLACE)')
-    .replaceAll(/{"id":"[0-9a-f-]{36}"/g, '{"id":"UUID"')
+    .replaceAll(/^ {2}"id": "[0-9a-f-]{36}"/gm, '  "id": "UUID"')
   return { ...ran, text }
 }
 
 describe('looking, beside the application that owns the file', () => {
   test('list tells each entry in a line, newest first, and nothing of a person', async () => {
     const app = await oneOfEach()
-    const { text, code } = await told(app, ['list', '--inbox', 'inbox.db'])
+    const { text, code } = await told(app, ['list', '--inbox', 'inbox.db'], { columns: 160 })
     await expect(text).toMatchFileSnapshot('transcripts/inbox-list.txt')
     expect(text).not.toMatch(people)
     expect(code).toBe(0)
@@ -125,12 +125,15 @@ describe('looking, beside the application that owns the file', () => {
     await app.deliver('verification.created', '3')
     await app.worker.runOnce()
     const { stdout } = await told(app, ['list', '--inbox', 'inbox.db'])
-    const [other, waiting, failed] = stdout.trimEnd().split('\n')
-    const [id = ''] = failed?.split(' ') ?? []
-    expect(failed).toMatch(/ retry .* HANDLER_FAILED {2}due \d{4}-\S+Z \(in 59 min\)$/)
-    expect(waiting?.endsWith(` waits for ${id}`)).toBe(true)
+    const [heads, other, waiting, failed] = stdout.trimEnd().split('\n')
+    expect(heads).toMatch(/^ID +STATE +RECEIVED +EVENT +NOTE/)
+    const [shortId = ''] = failed?.split(' ') ?? []
+    expect(failed).toMatch(/ retry .* due in 59 min, /)
+    expect(waiting).toContain(` waits for ${shortId}`)
     expect(other).toMatch(/ retry .* due /)
     const { records } = await runJson(['inbox', 'list', '--inbox', app.file])
+    const id = String(records[2]?.id)
+    expect(id.startsWith(shortId)).toBe(true)
     expect(records.map(({ waitsFor }) => waitsFor)).toEqual([undefined, id, undefined, undefined])
 
     const examined = await run(['doctor', '--inbox', app.file], { cwd: app.cwd })
@@ -192,6 +195,32 @@ describe('looking, beside the application that owns the file', () => {
       { type: 'entry', id },
     ])
     expect(code).toBe(1)
+  })
+
+  test('an id may be cut: its start is enough, and one that fits several lists them', async () => {
+    const app = await oneOfEach()
+    const dead = await idOf(app, 'dead')
+    const ids = (await app.inbox.find({})).entries.map(({ id }) => id)
+    const unique = Array.from({ length: 36 }, (_, at) => dead.slice(0, at + 1)).find(
+      (start) => ids.filter((id) => id.startsWith(start)).length === 1,
+    )
+    const shown = await runJson(['inbox', 'show', '--inbox', app.file, unique ?? ''])
+    expect(shown).toMatchObject({ code: 0, records: [{ type: 'entry', id: dead }] })
+    const redriven = await runJson(['inbox', 'redrive', '--inbox', app.file, unique ?? ''])
+    expect(redriven.records).toEqual([{ type: 'redriven', entries: 1, of: 1 }])
+    for (const args of [['show'], ['redrive'], ['replay', '--yes'], ['dismiss', '--yes']]) {
+      const { code, stderr } = await run(['inbox', ...args, '--inbox', app.file, dead.slice(0, 4)])
+      expect(code).toBe(2)
+      for (const id of ids.slice(0, 3)) expect(stderr).toContain(id)
+    }
+  })
+
+  test('a payload is laid out, one field a line', async () => {
+    const app = await oneOfEach()
+    const args = ['inbox', 'show', '--inbox', app.file, await idOf(app, 'dead'), '--show-payload']
+    const { stdout } = await run(args)
+    expect(stdout).toMatch(/^ {2}"event": "request\.approved",$/m)
+    expect(stdout).toMatch(/^ {4}"subjectEmail": "robin@example\.com",$/m)
   })
 
   test('stats counts by state', async () => {
@@ -317,16 +346,6 @@ describe('working, beside the application that owns the file', () => {
     const { stderr, code } = await run(['inbox', 'forget', '--inbox', 'x.db', 'person1'])
     expect(stderr).toContain('Pass verification:<id> or client:<id>')
     expect(code).toBe(2)
-  })
-
-  test('purge erases what is past the retention that it is given', async () => {
-    const now = () => new Date(Date.now() - 3 * 86_400_000)
-    const app = await oneOfEach({ now })
-    const args = ['inbox', 'purge', '--inbox', app.file, '--done', '2', '--yes']
-    const { records } = await runJson(args)
-    expect(records).toMatchObject([{ type: 'purged', erased: 1 }])
-    expect(await app.inbox.get(await idOf(app, 'done'))).toMatchObject({ erased: true })
-    expect(await app.inbox.get(await idOf(app, 'dead'))).toMatchObject({ erased: false })
   })
 })
 

@@ -26,6 +26,8 @@ export interface RunOptions {
   readonly cwd?: string
   readonly input?: string
   readonly nodeArgs?: readonly string[]
+  /** The width of the terminal; unknown by default, as of a pipe. */
+  readonly columns?: number
 }
 
 /** Only what a fresh login has: no secret, no colour setting of whoever runs the tests. */
@@ -91,7 +93,7 @@ export async function run(args: readonly string[], options: RunOptions = {}): Pr
     env: { ...bareEnv, ...env },
     cwd,
     stdin: Readable.from(input === '' ? [] : [Buffer.from(input)]) as unknown as NodeJS.ReadStream,
-    stdout: stdout.stream,
+    stdout: Object.assign(stdout.stream, defined({ columns: options.columns })),
     stderr: stderr.stream,
     signal: new AbortController().signal,
     ending: { exitCode: 0 },

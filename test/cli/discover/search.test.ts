@@ -1,7 +1,7 @@
 import { type SchemeDefinition, schemes, sign, verify } from 'idv-webhooks'
 import { describe, expect, test } from 'vitest'
 import type { NamedCapture } from '../../../tools/cli/capture-files.ts'
-import { bodyVariant, otherVariants, searchScheme } from '../../../tools/cli/discover/search.ts'
+import { searchScheme } from '../../../tools/cli/discover/search.ts'
 import { captured, type Sender, senders } from './senders.ts'
 
 const search = (captures: readonly NamedCapture[], secret: string, url?: string, header?: string) =>
@@ -45,18 +45,8 @@ test('there are senders enough', () => {
 test.each(senders)('one capture tells the scheme: $name', async ({ scheme, secret }) => {
   const found = await search([await captured({ scheme, secret })], secret)
   if (found.result !== 'found') throw new Error(JSON.stringify(found))
-  expect(found.body).toBe('exact')
   const { name: _, ...told } = found.scheme
   expect(told).toEqual(stated(scheme))
-})
-
-test('a body that is nested too deeply to be spelled anew is searched as it is', async () => {
-  const deep = `{"event":"client.created","data":${'['.repeat(20_000)}${']'.repeat(20_000)}}`
-  const spelled = otherVariants.map((one) => bodyVariant(new TextEncoder().encode(deep), one))
-  const isThere = Object.fromEntries(
-    otherVariants.map((one, at) => [one, spelled[at] !== undefined]),
-  )
-  expect(isThere).toMatchObject({ 'with-newline': true, indented: false })
 })
 
 test('what is found verifies the next delivery of the sender', async () => {
@@ -173,28 +163,6 @@ describe('nothing is found', () => {
   })
 })
 
-describe('the signed body may be spelled otherwise', () => {
-  const body = '{ "event": "client.created",  "data": { "b": [1, 2], "a": null } }'
-  test.each([
-    ['minified', '{"event":"client.created","data":{"b":[1,2],"a":null}}'],
-    ['with-newline', `${body}\n`],
-    ['spaced', '{"event": "client.created", "data": {"b": [1, 2], "a": null}}'],
-  ])('%s', async (variant, signedBody) => {
-    const capture = await captured(sender(), { body, signedBody })
-    expect(await search([capture], 'a secret of words')).toMatchObject({
-      result: 'found',
-      body: variant,
-    })
-  })
-
-  test('without the line break that arrived', async () => {
-    const capture = await captured(sender(), { body: `${body}\n`, signedBody: body })
-    expect(await search([capture], 'a secret of words')).toMatchObject({
-      body: 'without-newline',
-    })
-  })
-})
-
 test('of two headers that are signed alike either is enough, and one can be chosen', async () => {
   const other = sender({ header: 'X-Other-Signature', encoding: 'base64' })
   const headers = (await captured(other)).delivery.headers.filter(([name]) => /other/.test(name))
@@ -217,7 +185,7 @@ test('of two signatures the stronger is told, and the weaker as such', async () 
   expect(await search([both], 'a secret of words')).toMatchObject({
     result: 'found',
     scheme: { header: 'x-signature', algorithm: 'sha256' },
-    weaker: [{ scheme: { algorithm: 'sha1' } }],
+    hasWeaker: true,
   })
 })
 
@@ -262,19 +230,4 @@ test('the address that a tunnel hides can be given', async () => {
   expect(await search([inside], addressed.secret, 'https://public.example/hooks')).toMatchObject({
     result: 'found',
   })
-})
-
-test.each([
-  ['a\n', 'a'],
-  ['a\r\n', 'a'],
-  ['a\r', undefined],
-  ['a\n b', undefined],
-])('the variant of %j without line breaks at its end is %j', (body, expected) => {
-  const made = bodyVariant(Buffer.from(body), 'without-newline')
-  expect(made && Buffer.from(made).toString()).toBe(expected)
-})
-
-test('a stranger’s body of line breaks holds nothing up', () => {
-  const body = Buffer.from(`${'\n'.repeat(100_000)}x`)
-  expect(bodyVariant(body, 'without-newline')).toBeUndefined()
 })

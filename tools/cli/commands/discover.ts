@@ -1,14 +1,13 @@
 // discover: finds the signature scheme of captured deliveries, to be pinned in code. A receiver
 // never guesses a scheme.
 import type { SchemeDefinition } from '../../../src/index.ts'
-import { type NamedCapture, readCaptures } from '../capture-files.ts'
+import { readCaptures } from '../capture-files.ts'
 import { inWords, presetToCode, toCode } from '../discover/paste.ts'
 import { eventOf, presetsFor, toDefinition } from '../discover/presets.ts'
 import { type FoundScheme, type SearchResult, searchScheme } from '../discover/search.ts'
 import { exitCodes } from '../exit-code.ts'
 import { addressFrom, repeated } from '../option-values.ts'
 import { count, type Output, printable } from '../output.ts'
-import type { Preset } from '../schemes.ts'
 import { needSecrets, type SecretOptions, secretFileOption } from '../secrets.ts'
 import { act, declare, type Session } from '../session.ts'
 
@@ -43,7 +42,7 @@ export const discover = (session: Session) =>
     .action(act(session, discoverScheme))
 
 /** Searches for the scheme of captures and reports it. */
-export async function discoverScheme(
+async function discoverScheme(
   session: Session,
   options: DiscoverOptions,
   paths: readonly string[],
@@ -75,11 +74,11 @@ export async function discoverScheme(
       ? undefined
       : await searchScheme({ ...trial, header, signal, templates, onProgress })
   if (found?.result === 'found') {
-    const code = toCode(found)
-    const { scheme, body, idIsGuess } = found
+    const { scheme, idIsGuess } = found
+    const code = toCode(scheme)
     const guess = idIsGuess && ({ idIsGuess, next: 'capture one more' } as const)
     const shared = names.length > 0 && { presets: names }
-    out.record({ ...common, result: 'found', scheme, body, code, ...guess, ...shared })
+    out.record({ ...common, result: 'found', scheme, body: 'exact', code, ...guess, ...shared })
     out.data(code)
     out.say(`${out.tint('green', 'found')} ${printable(inWords(scheme))}`)
     if (shared) out.say(`presets with this scheme: ${names.join(', ')}`)
@@ -88,35 +87,19 @@ export async function discoverScheme(
     const code = presetToCode(preset)
     const scheme = toDefinition(preset)
     out.record({ ...common, result: 'found', scheme, body: 'exact', code, presets: names })
-    reportPreset(out, { ...preset, code, names, captures })
+    out.data(code)
+    out.say(`${out.tint('green', 'found')} ${printable(names.join(', '))}`)
+    const { vendor } = preset
+    for (const capture of vendor ? captures : []) {
+      const event = vendor && eventOf(vendor, capture)
+      out.say(printable(`${capture.file}: ${event?.receivedName} reads as ${event?.name}`))
+    }
   } else {
     if (found) out.record({ ...common, ...found })
     reportFailure(out, found)
     return exitCodes.failed
   }
   return exitCodes.ok
-}
-
-interface FoundPreset extends Preset {
-  readonly code: string
-  readonly names: readonly string[]
-  readonly captures: readonly NamedCapture[]
-}
-
-function reportPreset(
-  out: Output,
-  { name, vendor, documents, code, names, captures }: FoundPreset,
-) {
-  out.data(code)
-  out.say(`${out.tint('green', 'found')} ${printable(names.join(', '))}`)
-  for (const capture of vendor ? captures : []) {
-    const event = vendor && eventOf(vendor, capture)
-    out.say(printable(`${capture.file}: ${event?.receivedName} reads as ${event?.name}`))
-  }
-  const made = vendor ? 'its events were' : 'it was'
-  out.say(
-    `${name} was read from ${documents[0]}; ${made} tried on deliveries made from documents: your captures prove the scheme`,
-  )
 }
 
 function reportFailure(out: Output, found: SearchResult | undefined): void {
@@ -148,13 +131,12 @@ function describe(scheme: SchemeDefinition): string {
 }
 
 function remarks(captures: number, found: FoundScheme): readonly string[] {
-  const { scheme, body, weaker, idIsGuess } = found
+  const { scheme, hasWeaker, idIsGuess } = found
   const plain = scheme.header === 'x-service-signature' && scheme.signed === '{body}'
   const isDefault = plain && scheme.key === 'utf8' && scheme.algorithm === 'sha256'
   const all: readonly (readonly [applies: boolean, remark: string])[] = [
-    [isDefault && body === 'exact', 'this is the default scheme: you can leave the option out'],
-    [body !== 'exact', 'the signed bytes differ from those that arrived: see the comment'],
-    [weaker.length > 0, 'the sender also sends weaker signatures, which are not needed'],
+    [isDefault, 'this is the default scheme: you can leave the option out'],
+    [hasWeaker, 'the sender also sends weaker signatures, which are not needed'],
     [
       idIsGuess === true,
       `${scheme.id?.header} is only a guess for the id: capture another event before you use it (an id that never changes would make every event a duplicate)`,

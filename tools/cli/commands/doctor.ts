@@ -70,7 +70,7 @@ export const doctor = (session: Session) =>
     .action(act(session, runDoctor))
 
 /** Checks what there is to check, and reports it. */
-export async function runDoctor(session: Session, options: DoctorOptions): Promise<ExitCode> {
+async function runDoctor(session: Session, options: DoctorOptions): Promise<ExitCode> {
   const { to, timeout, leaveNothing = false } = options
   const { scheme = schemes.service(), vendor } = chosenSender(session, options)
   const reach = to && { url: to, extra: extraHeaders(options.header, scheme) }

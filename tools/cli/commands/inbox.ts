@@ -1,7 +1,7 @@
 // inbox: operates on the entries of an inbox, beside the application that owns it.
 import { exitCodes } from '../exit-code.ts'
 import { act, declare, type Session } from '../session.ts'
-import { inboxForget, inboxPurge } from './inbox/erase.ts'
+import { inboxForget } from './inbox/forget.ts'
 import { inboxMove } from './inbox/move.ts'
 import { inboxList, inboxShow, inboxStats } from './inbox/read.ts'
 import { inboxDismiss, inboxRedrive, inboxReplay } from './inbox/run-again.ts'
@@ -24,7 +24,6 @@ export const inbox = (session: Session) =>
     .addCommand(inboxReplay(session))
     .addCommand(inboxDismiss(session))
     .addCommand(inboxForget(session))
-    .addCommand(inboxPurge(session))
     .addCommand(inboxMove(session))
     .addCommand(inboxSchema(session))
 

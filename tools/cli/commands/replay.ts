@@ -4,7 +4,7 @@ import { type Scheme, sign } from '../../../src/index.ts'
 import { type NamedCapture, readCaptures } from '../capture-files.ts'
 import { CliError, exitCodes } from '../exit-code.ts'
 import { printable } from '../output.ts'
-import { chosenSender, missingOf, needSignature, schemeOf } from '../schemes.ts'
+import { chosenSender, missingOf, schemeOf } from '../schemes.ts'
 import { type NamedSecret, needSecrets, secretsFor } from '../secrets.ts'
 import { needAddress, type SendingOptions, sendEach, withSending } from '../send-each.ts'
 import { act, declare, type Session } from '../session.ts'
@@ -44,9 +44,7 @@ async function run(session: Session, options: ReplayCommandOptions, paths: reado
       const { headers, body } = delivery
       return { name, hint, prepare: async () => ({ method, headers, body }) }
     }
-    const scheme = schemeOf(capture, chosen)
-    needSigned(capture, scheme)
-    needSignature(capture, chosen)
+    const scheme = checkResigning(capture, chosen)
     return { name, prepare: () => resigned(session, capture, { to, secrets, scheme }) }
   })
   return sendEach(session, { ...options, expect: 'taken' }, sendings)
@@ -70,12 +68,24 @@ function withoutRefused(
   throw new CliError('NOTHING_SENT', 'all captures were skipped', exitCodes.failed)
 }
 
-/** Requires every signed header: no sender signs an empty value. */
-function needSigned({ file, delivery }: NamedCapture, scheme: Scheme): void {
+/** Whether a capture may be signed with the secret. */
+function checkResigning(capture: NamedCapture, chosen: Scheme | undefined): Scheme {
+  const { delivery, scheme: own } = capture
+  const file = printable(capture.file)
+  const scheme = schemeOf(capture, chosen)
   const [missing] = missingOf(scheme, delivery.headers)
-  if (missing === undefined) return
-  const why = `scheme ${scheme.name} signs the header ${missing}, which ${printable(file)} does not hold`
-  throw new CliError('USAGE', `${why}: record the delivery again, or choose its --scheme`)
+  // No sender signs an empty value.
+  if (missing !== undefined) {
+    const why = `scheme ${scheme.name} signs the header ${missing}, which ${file} does not hold`
+    throw new CliError('USAGE', `${why}: record the delivery again, or choose its --scheme`)
+  }
+  // A shared token is the secret itself: no file chooses that it is sent, nor in which header.
+  if (!chosen && own?.authenticity === 'token') {
+    const header = printable(own.header)
+    const why = `${file} names a scheme that sends the secret itself, in the header ${header}`
+    throw new CliError('USAGE', `${why}: choose its --scheme, if your sender does`)
+  }
+  return scheme
 }
 
 interface Resigning {

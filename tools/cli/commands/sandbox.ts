@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { resolve } from 'node:path'
 import { EventSourceParserStream } from 'eventsource-parser/stream'
 import { defined } from '../../../src/foundation/defined.ts'
-import { createSandbox, type Sandbox, type SandboxOptions } from '../../sandbox/index.ts'
+import { createSandbox, type Sandbox } from '../../sandbox/index.ts'
 import { outcomeOf } from '../deliver.ts'
 import { CliError, exitCodes } from '../exit-code.ts'
 import { addressFrom, repeated, repeating, wholeFrom } from '../option-values.ts'
@@ -53,19 +53,30 @@ export const sandbox = (session: Session) =>
     .action(act(session, run))
 
 async function run(session: Session, options: SandboxCommandOptions) {
-  const { out, signal } = session
-  if (options.events && !options.to) {
+  const { out, signal, cwd, env } = session
+  const { host, port, seed, at, data, to, events, rateLimit, unlimited, allowHost } = options
+  if (events && !to) {
     throw new CliError('USAGE', '--events needs an address: pass --to <url>')
   }
-  if (options.unlimited && options.rateLimit !== undefined) {
+  if (unlimited && rateLimit !== undefined) {
     throw new CliError('USAGE', 'use --unlimited or --rate-limit, not both')
   }
   const [given] = await findSecrets(session, options)
   const secret = given && Buffer.from(given.value).toString()
-  const made = await createSandbox(toSandboxOptions(session, options, secret))
+  const made = await createSandbox(
+    defined({
+      seed,
+      now: at,
+      data: data === undefined ? undefined : resolve(cwd, data),
+      secret,
+      hosts: allowHost,
+      rateLimit: unlimited ? (false as const) : rateLimit,
+      smtpUrl: env.IDV_SMTP_URL,
+      subscriptions: to?.map((url) => defined({ url, events })),
+    }),
+  )
   let watching: Promise<void> | undefined
   try {
-    const { host, port } = options
     await made.listen({ port, host }).catch((error: unknown) => {
       throw listenError(error, port)
     })
@@ -79,24 +90,6 @@ async function run(session: Session, options: SandboxCommandOptions) {
     out.record({ type: 'closed' })
   }
   return exitCodes.ok
-}
-
-function toSandboxOptions(
-  session: Session,
-  options: SandboxCommandOptions,
-  secret: string | undefined,
-): SandboxOptions {
-  const { seed, at, data, to, events, rateLimit, unlimited, allowHost } = options
-  return defined({
-    seed,
-    now: at,
-    data: data === undefined ? undefined : resolve(session.cwd, data),
-    secret,
-    hosts: allowHost,
-    rateLimit: unlimited ? (false as const) : rateLimit,
-    smtpUrl: session.env.IDV_SMTP_URL,
-    subscriptions: to?.map((url) => defined({ url, events })),
-  })
 }
 
 /** Prints the API key, and the secret if the caller did not provide it. */

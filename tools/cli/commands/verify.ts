@@ -33,7 +33,7 @@ export const verify = (session: Session) =>
     .action(act(session, verifyCaptures))
 
 /** Verifies captures and reports each. */
-export async function verifyCaptures(
+async function verifyCaptures(
   session: Session,
   options: VerifyCommandOptions,
   paths: readonly string[],

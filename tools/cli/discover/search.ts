@@ -15,17 +15,12 @@ import {
   type SharedScheme,
 } from './readings.ts'
 
-/** A scheme that verifies all captures, and which spelling of the body it signs. */
-export interface Fit {
-  readonly scheme: SharedScheme
-  /** `exact`, or how the signed bytes differ from those that arrived. */
-  readonly body: BodyVariant
-}
-
 /** The only scheme that fits. */
-export interface FoundScheme extends Fit {
+export interface FoundScheme {
   readonly result: 'found'
-  readonly weaker: readonly Fit[]
+  readonly scheme: SharedScheme
+  /** The sender also sends signatures with a weaker algorithm. */
+  readonly hasWeaker: boolean
   /** The header of the id was seen with one event only, so it may be a constant. */
   readonly idIsGuess?: true
 }
@@ -48,64 +43,55 @@ export async function searchScheme(options: SearchOptions): Promise<SearchResult
   const unsigned = captures.filter(({ delivery }) => !hasSignature(delivery.headers))
   if (unsigned.length > 0)
     return { result: 'no-signature', files: unsigned.map(({ file }) => file) }
-  // Other spellings of the body are tried only if no scheme fits the exact one.
-  for (const variants of [['exact'], otherVariants] as const) {
-    let fits = await fitsOf(options, variants)
-    for (const capture of captures.slice(1)) fits = await stillFitting(options, fits, capture)
-    if (fits.length > 0) return choose(fits, captures)
+  let fits = await fitsOf(options)
+  for (const capture of captures.slice(1)) {
+    const kept: SharedScheme[] = []
+    for (const fit of fits) if (await proves(options, fit, capture)) kept.push(fit)
+    fits = kept
   }
-  return { result: 'no-match' }
+  return fits.length > 0 ? choose(fits, captures) : { result: 'no-match' }
 }
 
-async function fitsOf(options: SearchOptions, variants: readonly BodyVariant[]): Promise<Fit[]> {
+async function fitsOf(options: SearchOptions): Promise<SharedScheme[]> {
   const { captures, secrets, templates, header, url, signal, onProgress } = options
   const [first] = captures
   if (!first) return []
   const { headers } = first.delivery
   const hasUrl = (url ?? first.delivery.url) !== undefined
   const bounds = { headers, ids: idHeaders(captures), hasUrl, keys: keysFor(secrets), templates }
-  const fits: Fit[] = []
+  const fits: SharedScheme[] = []
   let tried = 0
   for (const reading of readingsOf(headers)) {
     if (header !== undefined && reading.header !== header.toLowerCase()) continue
     for (const scheme of candidatesOf(reading, bounds)) {
-      for (const body of variants) {
-        tried += 1
-        if (tried % 500 === 0) {
-          onProgress?.(tried)
-          // Lets Ctrl-C take effect.
-          await setImmediate()
-          signal.throwIfAborted()
-        }
-        if (await proves(options, { scheme, body }, first)) fits.push({ scheme, body })
+      tried += 1
+      if (tried % 500 === 0) {
+        onProgress?.(tried)
+        // Lets Ctrl-C take effect.
+        await setImmediate()
+        signal.throwIfAborted()
       }
+      if (await proves(options, scheme, first)) fits.push(scheme)
     }
   }
   return fits
 }
 
-async function stillFitting(options: SearchOptions, fits: readonly Fit[], capture: NamedCapture) {
-  const kept: Fit[] = []
-  for (const fit of fits) if (await proves(options, fit, capture)) kept.push(fit)
-  return kept
-}
-
-async function proves(options: SearchOptions, fit: Fit, capture: NamedCapture): Promise<boolean> {
-  const { delivery } = capture
-  const body = bodyVariant(delivery.body, fit.body) ?? delivery.body
-  const scheme = schemeOf(fit)
-  return scheme !== undefined && provesBy(scheme, { ...delivery, body }, options)
-}
-
-/** Undefined if the definition is rejected because it is ambiguous. */
-function schemeOf({ scheme }: Fit): Scheme | undefined {
+async function proves(
+  options: SearchOptions,
+  scheme: SharedScheme,
+  { delivery }: NamedCapture,
+): Promise<boolean> {
   const timed = scheme.signed.includes('{timestamp}')
+  let defined: Scheme
   try {
-    return schemes.define({ ...scheme, ...(timed && { tolerance: 'none' as const }) })
+    defined = schemes.define({ ...scheme, ...(timed && { tolerance: 'none' as const }) })
   } catch (error) {
-    if (isWebhookError(error)) return undefined
+    // The definition is ambiguous.
+    if (isWebhookError(error)) return false
     throw error
   }
+  return provesBy(defined, delivery, options)
 }
 
 /** The ways to read the secrets as keys. */
@@ -118,76 +104,36 @@ function keysFor(secrets: readonly NamedSecret[]): readonly SchemeDefinition['ke
 const strength = { sha1: 1, sha256: 2, sha512: 3 } as const
 const encodings = ['hex', 'base64', 'base64url', 'any']
 
-/** One scheme if the fits differ only in spelling; otherwise they are ambiguous. */
-function choose(all: readonly Fit[], captures: readonly NamedCapture[]): SearchResult {
-  const best = Math.max(...all.map(({ scheme }) => strength[scheme.algorithm]))
-  const strong = all.filter(({ scheme }) => strength[scheme.algorithm] === best)
-  const byMeaning = new Map<string, Fit>()
-  // The likelier encoding first; if several spellings of the body fit, the first counts.
-  const inOrder = strong.toSorted(
-    (one, other) =>
-      encodings.indexOf(one.scheme.encoding) - encodings.indexOf(other.scheme.encoding),
-  )
-  for (const fit of inOrder) {
-    if (repeatsOwnTime(fit, strong)) continue
-    const { encoding: _, ...meaning } = fit.scheme
+/** One scheme if the fits differ only in their encoding; otherwise they are ambiguous. */
+function choose(all: readonly SharedScheme[], captures: readonly NamedCapture[]): SearchResult {
+  const best = Math.max(...all.map(({ algorithm }) => strength[algorithm]))
+  const strong = all.filter(({ algorithm }) => strength[algorithm] === best)
+  const byMeaning = new Map<string, SharedScheme>()
+  const rank = ({ encoding }: SharedScheme) => encodings.indexOf(encoding)
+  // The likelier encoding counts.
+  for (const scheme of strong.toSorted((one, other) => rank(one) - rank(other))) {
+    if (repeatsOwnTime(scheme, strong)) continue
+    const { encoding: _, ...meaning } = scheme
     const key = JSON.stringify(meaning)
-    if (!byMeaning.has(key)) byMeaning.set(key, fit)
+    if (!byMeaning.has(key)) byMeaning.set(key, scheme)
   }
-  const fits = [...byMeaning.values()]
-  const [fit, ...others] = fits
-  if (fit && others.length === 0) {
-    const isGuess = fit.scheme.id !== undefined && areOfOneEvent(captures)
-    const weaker = all.filter((one) => !strong.includes(one))
-    return { result: 'found', ...fit, weaker, ...(isGuess && { idIsGuess: true }) }
+  const [scheme, ...others] = byMeaning.values()
+  if (scheme && others.length === 0) {
+    const isGuess = scheme.id !== undefined && areOfOneEvent(captures)
+    const hasWeaker = strong.length < all.length
+    return { result: 'found', scheme, hasWeaker, ...(isGuess && { idIsGuess: true }) }
   }
+  const fits = [...byMeaning.values()].map((one) => ({ scheme: one, body: 'exact' as const }))
   const headers = [...new Set(fits.map((one) => one.scheme.header))]
   const isEither = headers.length > 1 && headers.length === fits.length
   return { result: 'ambiguous', fits, ...(isEither && { headers }) }
 }
 
 /** A time in the signature header is the signed one, even if another header repeats it. */
-function repeatsOwnTime({ scheme }: Fit, fits: readonly Fit[]): boolean {
+function repeatsOwnTime(scheme: SharedScheme, fits: readonly SharedScheme[]): boolean {
   if (!scheme.timestamp) return false
   return fits.some(
-    ({ scheme: { timestamp, header, signed } }) =>
+    ({ timestamp, header, signed }) =>
       !timestamp && header === scheme.header && signed === scheme.signed,
   )
-}
-
-/** JSON as Python writes it: `{"a": 1, "b": [1, 2]}`. */
-export function spaced(json: string): string {
-  return minified(json).replaceAll(
-    /("(?:[^"\\]|\\.)*")|([:,])/g,
-    (_, text, mark) => text ?? `${mark} `,
-  )
-}
-
-const minified = (json: string) => JSON.stringify(JSON.parse(json))
-
-const spellings = {
-  'without-newline': (text: string) => text.replace(/\r?\n$/, ''),
-  'with-newline': (text: string) => `${text}\n`,
-  minified,
-  spaced,
-  indented: (text: string) => JSON.stringify(JSON.parse(text), null, 2),
-} as const
-
-/** `exact`, or how the signed bytes differ from those that arrived. */
-export type BodyVariant = 'exact' | keyof typeof spellings
-
-/** The variants to try if the exact bytes do not fit. */
-export const otherVariants = Object.keys(spellings) as readonly (keyof typeof spellings)[]
-
-/** One variant of a body; undefined if it equals the body or does not exist. */
-export function bodyVariant(body: Uint8Array, variant: BodyVariant): Uint8Array | undefined {
-  if (variant === 'exact') return body
-  try {
-    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body)
-    const spelled = spellings[variant](text)
-    return spelled === text ? undefined : new TextEncoder().encode(spelled)
-  } catch {
-    // Not UTF-8, not JSON, or nested too deeply.
-    return undefined
-  }
 }

@@ -1,6 +1,5 @@
 // From responses to causes: which kind of middleware changes the bytes, proved by signing what it
 // would make of them. Only proved causes are named.
-import { spaced } from '../discover/search.ts'
 import type { Session } from '../session.ts'
 import { type Cause, refusedByParser } from './advice.ts'
 import { type Examined, isRefused, isTaken, type ProbeTarget, sendProbe } from './probes.ts'
@@ -71,6 +70,9 @@ function blockedBy(
 type Alteration = readonly [cause: Cause, breaks: string, alter: (text: string) => string]
 
 const reparsed = (text: string) => JSON.stringify(JSON.parse(text))
+/** JSON as Python writes it: `{"a": 1, "b": [1, 2]}`. */
+const spaced = (text: string) =>
+  reparsed(text).replaceAll(/("(?:[^"\\]|\\.)*")|([:,])/g, (_, part, mark) => part ?? `${mark} `)
 const reserialized = (alter: Alteration[2]): Alteration => [
   'reserialized-on-the-way',
   'odd white space',

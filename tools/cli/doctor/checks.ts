@@ -81,7 +81,7 @@ export async function checkInbox(
   session: Session,
   found: FoundInbox,
 ): Promise<readonly DoctorCheck[]> {
-  const { inbox, where, file, made } = found
+  const { inbox, where, file, encrypted } = found
   try {
     await openFound(session, found)
   } catch (error) {
@@ -94,20 +94,17 @@ export async function checkInbox(
       check('inbox', `${where} opens${file === undefined ? '' : ', and is whole'}`, undefined),
       checkPromises(inbox.capabilities),
       ...(file === undefined ? [] : [checkMode(statSync(file).mode)]),
-      ...(made
-        ? [
-            check(
-              'inbox encryption',
-              'the key opens it',
-              !made.encrypted && 'payloads are readable at rest: see createInbox({ encryption })',
-            ),
-          ]
-        : []),
+      ...(encrypted === undefined ? [] : [checkEncryption(encrypted)]),
       ...checkStats(await inbox.stats(), file ?? '<address>'),
     ]
   } finally {
     await inbox.close()
   }
+}
+
+function checkEncryption(encrypted: boolean): DoctorCheck {
+  const fault = !encrypted && 'payloads are readable at rest: see createInbox({ encryption })'
+  return check('inbox encryption', 'the key opens it', fault)
 }
 
 function checkPromises({ survives, order }: StoreCapabilities): DoctorCheck {

@@ -8,7 +8,6 @@ import {
   type EncryptionOptions,
   type Inbox,
   type InboxStore,
-  type RetentionDays,
 } from '../../../src/inbox/index.ts'
 import { isWebhookError } from '../../../src/index.ts'
 import { CliError, exitCodes } from '../exit-code.ts'
@@ -32,18 +31,14 @@ export interface FoundInbox {
   /** For people: its file, or that it comes from the config file. */
   readonly where: string
   readonly file?: string
-  /** Its settings, if the command line created it. */
-  readonly made?: {
-    readonly encrypted: boolean
-    readonly retention?: Partial<RetentionDays> | undefined
-  }
+  /** Whether it has a key, if the command line created it. */
+  readonly encrypted?: boolean
 }
 
 /** How to open it. */
 export interface InboxOpening extends InboxChoice {
   /** `owner` can add entries, and needs the application to be stopped; `operator` is the default. */
   readonly mode?: 'owner' | 'operator'
-  readonly retention?: Partial<RetentionDays> | undefined
   /** Whether a file is read as a whole, as at the start of the application. */
   readonly isChecked?: boolean
 }
@@ -61,19 +56,18 @@ export async function findInbox(
   const path = fromVariable(session, given)
   if (isPostgresUrl(path)) {
     const store = await postgresStoreAt(path, { cwd, mode })
-    return { ...madeInbox(session, store, opening), where: shownUrl(path) }
+    return { ...madeInbox(session, store), where: shownUrl(path) }
   }
   const file = resolve(cwd, path)
   const { sqliteStore } = await import('../../../src/inbox/stores/sqlite/sqlite.ts')
   const store = sqliteStore(file, { mode, ...(opening.isChecked && { check: 'integrity' }) })
-  return { ...madeInbox(session, store, opening), where: path, file }
+  return { ...madeInbox(session, store), where: path, file }
 }
 
-function madeInbox({ env }: Session, store: InboxStore, { retention }: InboxOpening) {
+function madeInbox({ env }: Session, store: InboxStore) {
   const encryption = encryptionOf(env.IDV_INBOX_KEY)
-  const settings = { ...(retention && { retention }), ...(encryption && { encryption }) }
-  const made = { encrypted: encryption !== undefined, retention }
-  return { inbox: createInbox({ store, ...settings }), made }
+  const inbox = createInbox({ store, ...(encryption && { encryption }) })
+  return { inbox, encrypted: encryption !== undefined }
 }
 
 /** The variable may hold several keys: new,old. */

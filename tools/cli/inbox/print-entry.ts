@@ -77,11 +77,11 @@ export function entryTable(
     const { id, state, receivedAt, name = '(unread)', entity, erased, attempts, reason } = entry
     const isCrash = reason === 'CRASHED'
     const notes = [
-      isCrash ? undefined : reason,
-      (isCrash || attempts > 1) && attemptsOf(entry),
-      erased && 'erased',
-      due,
       waitsFor && `waits for ${waitsFor.slice(0, length)}`,
+      due,
+      isCrash ? attemptsOf(entry) : reason,
+      !isCrash && attempts > 1 && attemptsOf(entry),
+      erased && 'erased',
     ]
     const time = isWide
       ? stamp(receivedAt)

@@ -7,6 +7,7 @@ import type { Inbox } from '../../../src/inbox/index.ts'
 import { canonicalName } from '../../../src/protocol/index.ts'
 import { CliError } from '../exit-code.ts'
 import { statOf } from '../files.ts'
+import { entriesOf } from '../inbox/filter-options.ts'
 import type { LegacyArrivals, MigrationVerdict } from '../records.ts'
 import type { Session } from '../session.ts'
 
@@ -51,19 +52,14 @@ const dayOf = (at: Date) => at.toISOString().slice(0, 10)
 /** Reads every entry of an inbox. */
 export async function inboxArrivals({ out, signal }: Session, inbox: Inbox): Promise<ArrivalCount> {
   const found = new ArrivalCount('inbox')
-  let cursor: string | undefined
-  do {
+  for await (const { id, receivedAt, receivedName, erased, source } of entriesOf(inbox, {})) {
     signal.throwIfAborted()
-    const page = await inbox.find({ limit: 500, ...(cursor && { cursor }) })
-    for (const { id, receivedAt, receivedName, erased, source } of page.entries) {
-      if (source === 'reconcile') continue
-      const isRead = receivedName !== undefined && isLegacy(receivedName) && !erased
-      const entry = isRead ? await inbox.get(id, { withDelivery: true }) : undefined
-      found.add(receivedAt, receivedName, entry?.delivery?.secretId)
-    }
-    cursor = page.cursor
+    if (source === 'reconcile') continue
+    const isRead = receivedName !== undefined && isLegacy(receivedName) && !erased
+    const entry = isRead ? await inbox.get(id, { withDelivery: true }) : undefined
+    found.add(receivedAt, receivedName, entry?.delivery?.secretId)
     out.progress(`${found.arrivals} entries read`)
-  } while (cursor !== undefined)
+  }
   return found
 }
 
@@ -91,8 +87,6 @@ export async function logArrivals(
   return found
 }
 
-const anyOutcome = /"type"\s*:\s*"outcome"/g
-
 type LogLine = Readonly<Record<string, unknown>>
 
 /** Adds the outcomes of a line; a log shipper may have put it into a string of its own JSON. */
@@ -101,10 +95,8 @@ function addOutcomes(found: ArrivalCount, shipped: string): void {
   for (let depth = 0; depth < 3 && /\\"type\\*"/.test(line); depth += 1) {
     line = line.replaceAll(/\\(["\\])/g, '$1')
   }
-  const many = line.match(anyOutcome)?.length ?? 0
-  const outcomes = many > 0 ? [...outcomesIn(line)] : []
-  found.unread += Math.max(0, many - outcomes.length)
-  for (const { kind, at, receivedName, secretId, source } of outcomes) {
+  for (const { index } of line.matchAll(/"type"\s*:\s*"outcome"/g)) {
+    const { kind, at, receivedName, secretId, source } = outcomeAt(line, index) ?? {}
     const name = typeof receivedName === 'string' ? receivedName : undefined
     // A rejected delivery proves nothing: anyone could have sent it.
     if (source === 'reconcile' || (kind === 'rejected' && name === undefined)) continue
@@ -117,18 +109,16 @@ function addOutcomes(found: ArrivalCount, shipped: string): void {
 /** An outcome has fewer braces. */
 const maxBraces = 64
 
-function* outcomesIn(line: string): Generator<LogLine> {
-  for (const { index } of line.matchAll(/\{\s*"type"\s*:\s*"outcome"/g)) {
-    let end = line.indexOf('}', index)
-    for (let tried = 0; end !== -1 && tried < maxBraces; tried += 1) {
-      const json = parsed(line.slice(index, end + 1))
-      if (json) {
-        yield json
-        break
-      }
-      end = line.indexOf('}', end + 1)
-    }
+/** The outcome whose type is at this place of a line. */
+function outcomeAt(line: string, index: number): LogLine | undefined {
+  const start = line.lastIndexOf('{', index)
+  let end = line.indexOf('}', index)
+  for (let tried = 0; start !== -1 && end !== -1 && tried < maxBraces; tried += 1) {
+    const json = parsed(line.slice(start, end + 1))
+    if (json?.type === 'outcome') return json
+    end = line.indexOf('}', end + 1)
   }
+  return undefined
 }
 
 function parsed(text: string): LogLine | undefined {

@@ -1,21 +1,15 @@
 // The files to migrate: the named ones, and those of folders that git does not ignore.
 import { execFileSync } from 'node:child_process'
 import { lstatSync, readdirSync, realpathSync } from 'node:fs'
-import { basename, dirname, join, relative, resolve, sep } from 'node:path'
-import ignore from 'ignore'
+import { basename, dirname, join, resolve } from 'node:path'
 import { CliError } from '../exit-code.ts'
 import { statOf } from '../files.ts'
 
 /** Generated, large, and without event names. */
 const lockFile = /^(package-lock|npm-shrinkwrap)\.json$|^pnpm-lock\.yaml$|\.lockb?$/
 
-/** The source files of paths, each once, in a stable order; `excluded` has patterns of .gitignore. */
-export function sourceFiles(
-  cwd: string,
-  paths: readonly string[],
-  excluded: readonly string[],
-): readonly string[] {
-  const rules = ignore().add(excluded.map((one) => one.replace(/^\.\//, '/')))
+/** The source files of paths, each once, in a stable order. */
+export function sourceFiles(cwd: string, paths: readonly string[]): readonly string[] {
   const files = paths.flatMap((path) => {
     const full = resolve(cwd, path)
     const found = statOf(full)
@@ -25,10 +19,7 @@ export function sourceFiles(
     if (!found.isFile()) throw new CliError('USAGE', `${path} is a pipe or a device, not a file`)
     return [realpathSync(full)]
   })
-  return [...new Set(files)].filter((file) => {
-    const name = relative(cwd, file).split(sep).join('/')
-    return name.startsWith('../') || !rules.ignores(name)
-  })
+  return [...new Set(files)]
 }
 
 /** All files of a folder that git ignores or does not know. */

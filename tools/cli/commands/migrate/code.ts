@@ -10,7 +10,6 @@ import {
   rewriteSource,
 } from '../../migrate/rewrite.ts'
 import { hasUncommittedChanges, sourceFiles } from '../../migrate/source-files.ts'
-import { repeated } from '../../option-values.ts'
 import { count, printable } from '../../output.ts'
 import { act, declare, type Session } from '../../session.ts'
 
@@ -18,7 +17,6 @@ interface CodeOptions {
   readonly write?: boolean
   readonly check?: boolean
   readonly force?: boolean
-  readonly exclude?: readonly string[]
 }
 
 export const migrateCode = (session: Session) =>
@@ -33,14 +31,13 @@ export const migrateCode = (session: Session) =>
     examples: [
       'idv-webhooks migrate code',
       'idv-webhooks migrate code src test --write',
-      "idv-webhooks migrate code --check --exclude 'src/generated' --exclude '*.min.js'",
+      'idv-webhooks migrate code src --check',
     ],
   })
     .argument('[paths...]', 'files and folders (default: the current folder)')
     .option('--write', 'change the files')
     .option('--check', 'change nothing; set the exit code')
     .option('--force', 'with --write: allow uncommitted changes')
-    .option('--exclude <path>', 'leave out a path or glob; repeatable', repeated)
     .action(act(session, run))
 
 async function run(session: Session, options: CodeOptions, given: readonly string[]) {
@@ -48,7 +45,7 @@ async function run(session: Session, options: CodeOptions, given: readonly strin
     throw new CliError('USAGE', 'use --write or --check, not both')
   }
   const { cwd, out, signal } = session
-  const paths = sourceFiles(cwd, given.length === 0 ? ['.'] : given, options.exclude ?? [])
+  const paths = sourceFiles(cwd, given.length === 0 ? ['.'] : given)
   const totals = { changed: 0, names: 0, findings: 0, errors: 0, left: 0 }
   let manual = 0
   for (const [at, path] of paths.entries()) {

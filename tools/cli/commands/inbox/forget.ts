@@ -1,15 +1,9 @@
-// inbox forget, purge: erase the payloads of a person, and what is past its retention.
-import { defined } from '../../../../src/foundation/defined.ts'
+// inbox forget: erases the payloads of a person.
 import type { EntryFilter, Inbox } from '../../../../src/inbox/index.ts'
-import { CliError, exitCodes } from '../../exit-code.ts'
+import { exitCodes } from '../../exit-code.ts'
 import { entityFrom, entriesOf } from '../../inbox/filter-options.ts'
-import {
-  type FoundInbox,
-  type InboxChoice,
-  inboxOption,
-  withInbox,
-} from '../../inbox/find-inbox.ts'
-import { numberFrom, repeating, someText } from '../../option-values.ts'
+import { type InboxChoice, inboxOption, withInbox } from '../../inbox/find-inbox.ts'
+import { repeating, someText } from '../../option-values.ts'
 import { count, printable } from '../../output.ts'
 import { act, declare, needConsent, type Session } from '../../session.ts'
 
@@ -72,55 +66,4 @@ async function countPayloads(inbox: Inbox, filter: EntryFilter): Promise<number>
   let many = 0
   for await (const { erased } of entriesOf(inbox, filter)) many += Number(!erased)
   return many
-}
-
-interface PurgeOptions extends InboxChoice {
-  readonly done?: number
-  readonly dead?: number
-  readonly keys?: number
-  readonly yes?: boolean
-}
-
-const days = numberFrom(0.001)
-
-export const inboxPurge = (session: Session) =>
-  declare('purge', {
-    summary: 'erase what is past its retention',
-    details: [
-      'Erases payloads of done entries (after 7 days) and of dead or skipped ones (90 days), and the keys that detect duplicates (30 days). A worker does the same every hour with the retention of its own inbox. Asks for confirmation (--yes).',
-    ],
-    examples: ['idv-webhooks inbox purge --inbox inbox.db --done 1 --dead 30'],
-  })
-    .addOption(inboxOption())
-    .option('--done <days>', 'erase payloads of entries done for this long', days)
-    .option('--dead <days>', 'erase payloads of entries dead or skipped for this long', days)
-    .option('--keys <days>', 'detect duplicates for this long', days)
-    .option('--yes', 'skip the confirmation prompt')
-    .action(act(session, purge))
-
-async function purge(session: Session, options: PurgeOptions) {
-  const { done, dead, keys } = options
-  const retention = defined({ done, dead, keys })
-  return withInbox(session, { ...options, retention }, async (found) => {
-    const { made, inbox, where } = found
-    if (!made && Object.keys(retention).length > 0) {
-      throw new CliError(
-        'USAGE',
-        'the inbox of the config file has its own retention: change it there',
-      )
-    }
-    await needConsent(session, options, `this permanently erases ${described(found)} in ${where}`)
-    const { out } = session
-    out.progress('erasing what is past its retention')
-    const purged = await inbox.purge()
-    out.record({ type: 'purged', ...purged })
-    out.data(`${count(purged.erased, 'payload')} erased, ${count(purged.deleted, 'row')} deleted`)
-    return exitCodes.ok
-  })
-}
-
-function described({ made }: FoundInbox): string {
-  if (!made) return 'what is past its retention'
-  const { done = 7, dead = 90, keys = 30 } = made.retention ?? {}
-  return `payloads done for ${done} days or dead for ${dead}, and keys older than ${keys} days,`
 }
