@@ -58,7 +58,7 @@ test('a table has heads, fits the width, and cuts ids while they are unique', ()
     width: 80,
   })
   expect(table).toEqual([
-    'ID                    STATE  RECEIVED     EVENT                  NOTE          …',
+    'ID                    STATE  RECEIVED     EVENT                  NOTE',
     '01a222bf-1bef-7000-a  dead   01-01 00:00  verification.approved  attempt 1 cras…',
     '01a222bf-1bef-7000-b  dead   01-01 00:00  verification.approved  attempt 2 cras…',
     '01a222bf-1bf0-7000-c  dead   01-01 00:00  verification.approved  attempt 3 cras…',

@@ -11,8 +11,6 @@ export type Style = Parameters<typeof styleText>[0]
 /** Output of a command. */
 export interface Output {
   readonly json: boolean
-  /** Whether data goes to a terminal, and not to a file or a program. */
-  readonly terminal: boolean
   /** Data for people, on stdout; nothing under --json. */
   data(line: string): void
   /** Data for programs, on stdout; nothing without --json. */
@@ -52,7 +50,6 @@ export function createOutput({ stdout, stderr, json, color }: OutputOptions): Ou
   }
   return {
     json,
-    terminal: stdout.isTTY === true,
     data: (line) => {
       if (!json) write(line)
     },

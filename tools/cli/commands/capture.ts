@@ -161,17 +161,16 @@ async function keep(
   const answered = outcome && { answer: outcome }
   out.record({ type: 'capture', file, method, bytes, event, ...verified, ...answered })
   const isGood = answer !== undefined && answer.status >= 200 && answer.status < 300
-  const status = answer && String(answer.status || (answer.error ?? '---'))
-  const signature = proof && (proof.ok ? 'signed' : proof.code)
+  const status = answer && printable(String(answer.status || (answer.error ?? '---')))
   const columns = [
     printable(`${method} ${pathnameOf(request.url)}`),
     event ?? 'unknown',
     `${bytes} bytes`,
-    ...(signature ? [out.paint(proof.ok ? 'green' : 'red', signature)] : []),
-    ...(status ? [out.paint(isGood ? 'green' : 'red', printable(status))] : []),
+    proof && out.paint(proof.ok ? 'green' : 'red', proof.ok ? 'signed' : proof.code),
+    status && out.paint(isGood ? 'green' : 'red', status),
     file,
   ]
-  out.data(columns.join('  '))
+  out.data(columns.filter(Boolean).join('  '))
   const hint = answer && !isGood ? hintFor({ ...answer, ...outcome }) : undefined
   if (hint) out.say(out.tint('yellow', `  ${hint}`))
 }

@@ -137,10 +137,8 @@ async function probe(session: Session, target: ProbeTarget, checked: CheckReport
     out.record({ type: 'cause', framework, ...advice })
     out.data(`${out.paint('red', 'cause')}   ${advice.message}  (${cause})`)
     out.data(`${out.paint('green', 'fix')}     ${advice.fix}`)
-    printFailed(
-      session,
-      failed.filter((one) => causeOf(one, causes) === cause),
-    )
+    const own = failed.filter((one) => causeOf(one, causes) === cause)
+    printFailed(session, own)
   }
   printChecks(session, checked)
   if (framework !== 'unknown') out.say(`${framework} responds at ${printable(withoutUser(url))}`)

@@ -14,7 +14,6 @@ import { createReceiver, type Observation } from '../../../src/index.ts'
 import { CliError, exitCodes } from '../exit-code.ts'
 import { writeWhole } from '../files.ts'
 import { type FoundInbox, inboxOption, withInbox } from '../inbox/find-inbox.ts'
-import { fromVariable, isPostgresUrl } from '../inbox/postgres-inbox.ts'
 import { addressFrom, momentFrom, someText, wholeFrom } from '../option-values.ts'
 import { count, printable } from '../output.ts'
 import { act, declare, type Session } from '../session.ts'
@@ -63,7 +62,6 @@ export const reconcile = (session: Session) =>
 
 async function run(session: Session, options: ReconcileCommandOptions) {
   const client = clientOf(session, options)
-  needInboxFile(session, options)
   return withInbox(session, { ...options, mode: options.dryRun ? 'operator' : 'owner' }, (found) =>
     reconcileWith(session, options, { client, ...found }),
   )
@@ -139,17 +137,6 @@ async function checkTenant(
     'TENANT_UNKNOWN',
     `the inbox has no entry of the tenant ${printable(tenant)}: check the name, or pass --new-tenant`,
   )
-}
-
-/** Requires the file: everything is missing from a new one, so a typo would add everything there. */
-function needInboxFile(session: Session, { inbox }: ReconcileCommandOptions): void {
-  const { config, cwd } = session
-  const given = inbox ?? config.values.inbox
-  if (typeof given !== 'string') return
-  const file = fromVariable(session, given)
-  if (isPostgresUrl(file) || existsSync(resolve(cwd, file))) return
-  const fix = 'check the path, or start the application once, which creates it'
-  throw new CliError('INBOX_MISSING', `the inbox ${file} does not exist: ${fix}`)
 }
 
 function clientOf({ config, env }: Session, { baseUrl, rate }: ReconcileCommandOptions): ApiClient {

@@ -59,6 +59,11 @@ export async function findInbox(
     return { ...madeInbox(session, store), where: shownUrl(path) }
   }
   const file = resolve(cwd, path)
+  // Everything is missing from a new inbox, so a typo would add everything to it.
+  if (mode === 'owner' && !existsSync(file)) {
+    const fix = 'check the path, or start the application once, which creates it'
+    throw new CliError('INBOX_MISSING', `the inbox ${path} does not exist: ${fix}`)
+  }
   const { sqliteStore } = await import('../../../src/inbox/stores/sqlite/sqlite.ts')
   const store = sqliteStore(file, { mode, ...(opening.isChecked && { check: 'integrity' }) })
   return { ...madeInbox(session, store), where: path, file }

@@ -77,7 +77,7 @@ export function entryTable(
     const { id, state, receivedAt, name = '(unread)', entity, erased, attempts, reason } = entry
     const isCrash = reason === 'CRASHED'
     const notes = [
-      waitsFor && `waits for ${waitsFor.slice(0, length)}`,
+      waitsFor && `after ${waitsFor.slice(0, length)}`,
       due,
       isCrash ? attemptsOf(entry) : reason,
       !isCrash && attempts > 1 && attemptsOf(entry),
@@ -92,17 +92,20 @@ export function entryTable(
   })
   const all = withHeads ? [heads, ...rows] : rows
   const widths = heads.map((_, at) => Math.max(...all.map((row) => row[at]?.length ?? 0)))
+  // Without room for an entity, notes are shown whole.
+  const room = width - widths.slice(0, -1).reduce((sum, one) => sum + one + 2, 0)
+  const columns = room < 8 ? widths.slice(0, -1) : widths
   return all.map((row, at) => {
-    const line = row
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+    const line = columns
+      .map((one, column) => row[column]?.padEnd(one))
       .join('  ')
       .trimEnd()
     const fitted = line.length > width ? `${line.slice(0, width - 1)}…` : line
     const state = listed[at - Number(withHeads)]?.entry.state
     if (!state) return out.paint('dim', fitted)
-    const start = (widths[0] ?? 0) + 2
-    const end = start + (widths[1] ?? 0)
-    return fitted.slice(0, start) + paintState(out, state, widths[1]) + fitted.slice(end)
+    const [start, stateWidth = 0] = [length + 2, widths[1]]
+    const [before, after] = [fitted.slice(0, start), fitted.slice(start + stateWidth)]
+    return before + paintState(out, state, stateWidth) + after
   })
 }
 

@@ -106,10 +106,10 @@ function sandboxApi(address: string) {
   const base = `${address.replace(/\/+$/, '').replace(/\/(v2\/api|_sandbox)$/, '')}/_sandbox`
   const call = (method: string, path: string, body?: unknown) =>
     request(method, `${base}${path}`, body)
-  const deliveries = async (subscriptionId: string, status: string) => {
+  const hasDeliveries = async (subscriptionId: string, status: string) => {
     const query = new URLSearchParams({ subscriptionId, status })
     const { data } = (await call('GET', `/deliveries?${query}`)) as { readonly data: object[] }
-    return data
+    return data.length > 0
   }
   return {
     async list() {
@@ -122,13 +122,9 @@ function sandboxApi(address: string) {
       return (await call('POST', '/subscriptions', input)) as EventSubscription
     },
     remove: (id: string) => call('DELETE', `/subscriptions/${encodeURIComponent(id)}`),
-    hasDelivered: async (id: string) => (await deliveries(id, 'delivered')).length > 0,
-    async isSettled(id: string) {
-      return (
-        (await Promise.all(['pending', 'held'].map((one) => deliveries(id, one)))).flat().length ===
-        0
-      )
-    },
+    hasDelivered: (id: string) => hasDeliveries(id, 'delivered'),
+    isSettled: async (id: string) =>
+      !(await hasDeliveries(id, 'pending')) && !(await hasDeliveries(id, 'held')),
   }
 }
 
