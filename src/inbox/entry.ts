@@ -47,13 +47,13 @@ export function isOpen(state: EntryState): boolean {
 }
 
 /** The most conflicting bodies that are kept as evidence for one key. */
-export const mostConflicts = 8
+export const maxConflicts = 8
 
 /**
  * The number of earlier entries of an entity that a later entry, which names its client, relates to
  * that client: the newest. `forget` finds all.
  */
-export const mostEarlier = 500
+export const maxEarlier = 500
 
 /** Why an entry is where it is; never text of an error or of the event. */
 export type EntryReason =

@@ -1,6 +1,6 @@
 // The rows of the memory store by id and by lane, with the keys, relations and marks of lanes.
 import type { StoredEntry } from '../../admin-store.ts'
-import { type EntryReason, isOpen, mostConflicts } from '../../entry.ts'
+import { type EntryReason, isOpen, maxConflicts } from '../../entry.ts'
 import type { Alias, Alignment, HighWaterMark, Inserted, NewEntry } from '../../work-store.ts'
 
 type Writable<Type> = { -readonly [Key in keyof Type]: Type[Key] }
@@ -181,7 +181,7 @@ export class MemoryTables {
   /** False if these bytes are known under the key, or enough others are. */
   #addConflict({ id, key, digest, storedAt: at }: NewEntry): boolean {
     const known = [...this.keys.keys()].filter((one) => one.startsWith(`${key} `))
-    if (known.includes(`${key} ${digest}`) || known.length >= mostConflicts) return false
+    if (known.includes(`${key} ${digest}`) || known.length >= maxConflicts) return false
     this.keys.set(`${key} ${digest}`, { entry: id, digest, at })
     return true
   }

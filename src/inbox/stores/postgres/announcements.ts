@@ -1,15 +1,16 @@
-// Wakes the other processes when there is something to claim, and hears them. It is speed alone: a
-// worker looks by itself once a second.
+// Wakes the other processes when there is something to claim, and is woken by them. Nothing depends
+// on it but speed: a worker polls once a second.
+import { sleep } from '../../../foundation/abortable.ts'
 import type { PostgresListener } from './driver.ts'
 import type { Statements } from './statements.ts'
 
-/** At most one announcement of a process in this time. */
+/** Milliseconds between two announcements of a process. */
 const every = 20
-/** For as long an opening waits for what is speed alone: less than a delivery waits for it. */
+/** Milliseconds that an opening waits to listen: fewer than a delivery waits for the opening. */
 const openingLimit = 1_000
 const limit = 10_000
 const firstWait = 200
-const longestWait = 5_000
+const maxWait = 5_000
 
 /** Announcements of one store on one channel. */
 export class Announcements {
@@ -59,8 +60,8 @@ export class Announcements {
   }
 
   /**
-   * Tells the others soon. Never within the transaction that keeps: a commit that notifies holds a
-   * lock of the whole cluster, and then all commits wait for one another.
+   * Notifies the other processes soon. Never within the transaction that keeps: a commit that
+   * notifies holds a lock of the whole cluster, and then all commits wait for each other.
    */
   announce(): void {
     if (this.#timer || !this.#isOpen) return
@@ -68,7 +69,7 @@ export class Announcements {
     this.#timer = setTimeout(() => {
       this.#timer = undefined
       this.#last = performance.now()
-      // One that is lost costs a second: the worker looks by itself.
+      // A lost announcement costs a second: the worker polls.
       this.#send(String(this.#owner.id)).catch(() => {})
     }, wait)
     this.#timer.unref?.()
@@ -88,10 +89,10 @@ export class Announcements {
     await this.#statements.run(sql, [this.#channel, payload])
   }
 
-  /** Tries once; beyond the time another attempt follows, and this one must not come to a second. */
+  /** Tries once. After its time limit the attempt must not succeed, because another one follows. */
   async #listen(within: number): Promise<void> {
     const { driver } = this.#statements
-    const hear = (payload: string) => this.#hear(payload)
+    const heard = (payload: string) => this.#onNotification(payload)
     await this.#statements.within(within, async (signal) => {
       let listener: PostgresListener | undefined
       const lost = () => {
@@ -99,40 +100,34 @@ export class Announcements {
         this.#listener = undefined
         void this.#listenAgain()
       }
-      listener = await driver.listen?.(this.#channel, hear, lost, signal)
-      // Nobody waits for it any more, or the store was closed: it would keep the process.
+      listener = await driver.listen?.(this.#channel, heard, lost, signal)
+      // The time is over, or the store was closed: the connection would keep the process alive.
       if (signal.aborted || !this.#isOpen) await listener?.close()
       else this.#listener = listener
     })
   }
 
-  /** One at a time: after a failover connections are scarce. */
+  /** One attempt at a time: after a failover connections are scarce. */
   async #listenAgain(): Promise<void> {
     if (this.#isRetrying) return
     this.#isRetrying = true
-    await this.#retry()
-    this.#isRetrying = false
-  }
-
-  async #retry(): Promise<void> {
-    for (let wait = firstWait; this.#isOpen; wait = Math.min(wait * 2, longestWait)) {
-      // Spread, so that after a failover not all come at once.
-      await new Promise<void>((resolve) => {
-        setTimeout(resolve, wait * (0.5 + Math.random())).unref?.()
-      })
-      if (!this.#isOpen) return
+    for (let wait = firstWait; this.#isRetrying; wait = Math.min(wait * 2, maxWait)) {
+      // At random, so that after a failover not all processes connect at once.
+      await sleep(wait * (0.5 + Math.random()), undefined, { ref: false })
+      if (!this.#isOpen) break
       try {
         await this.#listen(limit)
+        this.#isRetrying = false
         // Announcements in between were missed.
         this.#wake()
-        return
       } catch {
         // Tried again until the store is closed.
       }
     }
+    this.#isRetrying = false
   }
 
-  #hear(payload: string): void {
+  #onNotification(payload: string): void {
     for (const heard of this.#heard) heard(payload)
     if (payload !== String(this.#owner.id) && !payload.startsWith('test ')) this.#wake()
   }

@@ -4,13 +4,13 @@ import type { ClaimRequest, ClaimResult } from '../../work-store.ts'
 import { toClaimed, toNumber } from './rows.ts'
 import { type Statements, statementError } from './statements.ts'
 
-/** Milliseconds within which other processes commit what they keep; `claim` goes as far back. */
+/** Milliseconds within which other processes commit what they keep; a claim looks that far back. */
 const slack = 3_000
 
-/** How often the whole index is looked through, whatever is known of it. */
+/** Milliseconds between two claims that read the whole index. */
 const wholeEvery = 1_000
 
-/** How often a lane is waited for that deliveries of others hold. */
+/** Milliseconds between two claims that wait for a lane that deliveries hold. */
 const waitEvery = 100
 
 /**
@@ -32,7 +32,7 @@ class ClaimWindow {
     return isWhole ? 0 : Math.max(0, this.#from - slack)
   }
 
-  /** Nothing is known to wait before `next`, but for what became due beside the claim. */
+  /** No lane is known to be due before `next`, except those that became due beside the claim. */
   claimed({ now }: ClaimRequest, next = now): void {
     this.#from = Math.min(now, next, this.#lowered)
   }
@@ -87,7 +87,7 @@ export class OwnerClaims {
     try {
       const values = [...lease, limit, from, waits, this.#served]
       const rows = await this.#statements.call('claim', values)
-      // It ends with a row of its own, and what has leased must not be passed over.
+      // An answer ends with a row without an entry: without it, entries may be leased and unknown.
       if (rows.length === 0) {
         throw statementError('STORE_FAILED', 'a claim was answered without its rows')
       }

@@ -13,7 +13,7 @@ export interface SqlStatement {
 class Parameters {
   readonly values: PostgresValue[] = []
 
-  /** The place of a value in the statement, with its type: drivers guess types differently. */
+  /** Adds a value and gives its parameter with a type, because drivers guess types differently. */
   add(value: string | number, type: 'text' | 'bigint' = 'text'): string {
     this.values.push(typeof value === 'string' ? storable(value) : value)
     return `$${this.values.length}::${type}`
@@ -24,7 +24,7 @@ class Parameters {
   }
 }
 
-/** A payload that waits for the page of `forget` that erases it is shown to nobody. */
+/** A forgotten payload is not shown while it waits for the page of `forget` that erases it. */
 const shownBody = "case when e.reason is distinct from 'FORGOTTEN' then c.body end"
 
 export function findStatement(query: StoreQuery): SqlStatement {
@@ -63,13 +63,13 @@ function conditions(query: StoreQuery, parameters: Parameters): string[] {
   return parts
 }
 
-/** Written out, for a partial index serves no parameter; it is a closed list. */
+/** Written out, because a partial index serves no parameter. */
 function inStates(states: readonly EntryState[]): string {
   const known = entryStates.filter((state) => states.includes(state))
   return known.length > 0 ? `e.state in ('${known.join("', '")}')` : 'false'
 }
 
-/** A lane or a key as it is, or of any tenant: what goes on with a dot; '/' comes next to it. */
+/** Matches a lane or key exactly or with any tenant: `<name>.…` ends before `<name>/`. */
 function meant(column: string, name: string, parameters: Parameters): string {
   const [same, from, to] = [name, `${name}.`, `${name}/`].map((one) => parameters.add(one))
   return `(${column} = ${same} or (${column} > ${from} and ${column} < ${to}))`
@@ -80,7 +80,7 @@ function about(lane: string, parameters: Parameters): string {
   return `(${own} or ${related})`
 }
 
-/** Part of an id or a name, or a key or a lane. */
+/** Matches part of an id or a name, a key or a lane. */
 function mentioned({ part, keys }: NonNullable<StoreQuery['text']>, parameters: Parameters) {
   const any = [
     `position(${parameters.add(part)} in e.id) > 0`,

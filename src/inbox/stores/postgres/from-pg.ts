@@ -52,14 +52,14 @@ const beginSql = `begin isolation level read committed; ${idleLimit}; ${txMark}`
 /** Pools and clients that have a listener for errors. */
 const guarded = new WeakSet<PgPool | PooledClient>()
 
-/** For good: between two users of a client nobody else would hear that its connection has ended. */
+/** Never removed: between two users of a client no other listener would handle its errors. */
 function guard(subject: PgPool | PooledClient): void {
   if (!guarded.has(subject)) subject.on('error', ignore)
   guarded.add(subject)
 }
 
 function guardFirst(...heard: readonly unknown[]): void {
-  // Trust is granted here: a pool tells its new client.
+  // Trust is granted here: a pool passes its new client.
   guard(heard[0] as PooledClient)
 }
 
@@ -70,7 +70,7 @@ function guardFirst(...heard: readonly unknown[]): void {
  * @example postgresStore(fromPg(new pg.Pool({ connectionString, connectionTimeoutMillis: 5_000 })))
  */
 export function fromPg(pool: PgPool, options: FromPgOptions = {}): PostgresDriver<PgClient> {
-  // Before the pool hands a new client on, which may end in that very moment.
+  // Before the pool hands out a new client, whose connection may end at once.
   if (!guarded.has(pool)) pool.on('connect', guardFirst)
   guard(pool)
   return {
@@ -132,8 +132,8 @@ async function connected(pool: PgPool, signal: AbortSignal): Promise<PooledClien
 }
 
 /**
- * Whether an error says something of the statement, and nothing of its connection: that may be read
- * only, or in another role, as somebody left it.
+ * Whether an error is about the statement alone. Any other error may come from the connection, which
+ * the application may have left read-only or in another role.
  */
 const isOwn = (code: unknown) => typeof code === 'string' && /^(P0V|22|23|40|54)/.test(code)
 
@@ -193,7 +193,7 @@ function transaction(client: PooledClient): PostgresTransaction<PgClient> {
 const rolledBack =
   'the transaction was rolled back: a statement failed that the handler did not wait for'
 
-/** A client that waits for its server would say goodbye to it first, and wait for the answer. */
+/** `end()` of a client waits for the server, which may no longer answer. */
 function destroy(client: ListeningClient): void {
   const { connection } = client as ListeningClient & {
     readonly connection?: { readonly stream?: { destroy(): unknown } }
@@ -208,7 +208,7 @@ function clientLike(pool: PgPool): ListeningClient {
     readonly Client: new (options: unknown) => ListeningClient
     readonly options: unknown
   }
-  // It is idle for hours, and whoever forgets it on the way says nothing.
+  // It is idle for hours, and a router in between may drop it without a word.
   const keepAlive = { keepAlive: true, keepAliveInitialDelayMillis: 30_000 }
   return new Client({ ...Object(options), ...keepAlive })
 }

@@ -1,5 +1,5 @@
-// Calls that travel as a group: while one statement is under way, what comes queues up, so groups
-// form by themselves and nobody waits for a timer.
+// Calls that are sent as a group: calls that arrive while one statement is under way form the next
+// group, so that groups form by themselves and no call waits for a timer.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { isRefused, statementError } from './statements.ts'
 

@@ -6,9 +6,9 @@ import { type Statements, statementError } from './statements.ts'
 
 /** Milliseconds between signs of life. */
 const beatEvery = 2_000
-/** A longer silence of all is an outage: it counts against nobody. */
-const longestGap = 3 * beatEvery
-/** Milliseconds of silence, while others are heard, after which an owner is taken for gone. */
+/** A longer silence of all owners is an outage, and counts against none of them. */
+const maxGap = 3 * beatEvery
+/** Milliseconds after which a silent owner counts as gone, if others were heard meanwhile. */
 export const grace = 12_000
 const openingSamples = 5
 
@@ -25,7 +25,7 @@ export class Owner {
   #timer: ReturnType<typeof setInterval> | undefined
   #isBeating = false
 
-  /** A silent owner takes nothing and gives no signs of life: it only reads the time. */
+  /** A silent owner claims nothing and gives no signs of life: it only reads the time. */
   constructor(statements: Statements, { isSilent }: { readonly isSilent: boolean }) {
     this.#statements = statements
     this.#isSilent = isSilent
@@ -42,8 +42,8 @@ export class Owner {
   }
 
   /**
-   * Counts from now on which other owners are heard. A process that only receives or looks on does not:
-   * it may be heard while the workers are cut off.
+   * Counts from now on which other owners are heard. A process without a worker does not: it may be
+   * heard while the workers are cut off.
    */
   async watch(): Promise<void> {
     if (this.#watches || this.#isSilent) return
@@ -73,13 +73,13 @@ export class Owner {
 
   async #time(): Promise<unknown> {
     if (this.#isSilent) return (await this.#statements.first(timeSql)).now
-    return this.#statements.ask('beat', [this.id, this.#watches ? longestGap : null])
+    return this.#statements.ask('beat', [this.id, this.#watches ? maxGap : null])
   }
 
   async #tryBeat(): Promise<void> {
     if (this.#isBeating) return
     this.#isBeating = true
-    // A sign that fails is a silence: others judge it by its length.
+    // A failed sign of life is a silence, which the other owners judge by its length.
     await this.#beat().catch(() => {})
     this.#isBeating = false
   }
@@ -99,7 +99,7 @@ const step = 1_000
 /** Milliseconds by which two clocks may come apart while the samples are taken. */
 const drift = 50
 
-/** By how much the system's clock is ahead of the steady one, which may stand still in a freeze. */
+/** Milliseconds that the system's clock is ahead of the steady one, which may stop in a freeze. */
 const steadyLag = () => Date.now() - (performance.timeOrigin + performance.now())
 
 /** Follows the database's clock by the times that come with answers. */
@@ -131,13 +131,13 @@ export class StoreClock {
     const trip = this.#local() - asked
     const offset = time - (asked + trip / 2)
     const best = this.#best()
-    // Each is wrong by half of its trip at most: a clock was set, or this process stood still.
+    // A sample is wrong by half of its trip at most. Otherwise a clock was set, or the process froze.
     const differs = best && Math.abs(offset - best.offset) > (trip + best.trip) / 2 + drift
     if (differs) this.#samples = []
     this.#samples = [{ offset, trip }, ...this.#samples].slice(0, maxSamples)
   }
 
-  /** Never goes back, but for a step that the database's clock has made. */
+  /** Never goes back, except for a step of the database's clock. */
   readonly now: Clock = () => {
     const time = this.#local() + (this.#best()?.offset ?? 0)
     this.#last = this.#last - time > step ? time : Math.max(time, this.#last)

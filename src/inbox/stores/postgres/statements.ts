@@ -15,16 +15,16 @@ import {
 
 /** Serialization failures and deadlocks: the transaction was undone as a whole. */
 const repeatable = ['40001', '40P01']
-const mostRepeats = 5
+const maxRepeats = 5
 const rollbackLimit = 5_000
 
 /** A code of the errors of this store. */
 type StatementCode = 'STORE_FAILED' | 'STORE_TIMEOUT' | 'STORE_UNSUITABLE'
 
-/** An error of this store; `sqlState` is there where the server refused a statement. */
+/** An error of this store; with `sqlState` if the server refused a statement. */
 export type StatementError = WebhookError & { readonly sqlState?: string }
 
-/** No class of its own: observers show the text of a `WebhookError`, and not of what extends it. */
+/** Not a subclass: observers show the text of a `WebhookError` alone. */
 export function statementError(
   code: StatementCode,
   message: string,
@@ -41,7 +41,7 @@ export function isRefused(error: unknown): boolean {
 /** Statements on any connection of the driver's pool, in the schema of the store. */
 export class Statements {
   readonly driver: PostgresDriver
-  /** Milliseconds for what says nothing else. */
+  /** Milliseconds for a statement without a limit of its own. */
   readonly limit: number
   /** From the opening of the store until its end. */
   isOpen = false
@@ -73,7 +73,7 @@ export class Statements {
         const { sqlState } = error as StatementError
         if (wasOpen(sqlState)) warn(wasLeftOpen, 'POSTGRES_OPEN_TRANSACTION')
         else if (!repeatable.includes(sqlState ?? '')) throw error
-        if (repeat === mostRepeats) throw error
+        if (repeat === maxRepeats) throw error
       }
     }
   }
@@ -103,12 +103,12 @@ export class Statements {
     return (await this.call(...asked))[0]?.answer
   }
 
-  /** Rolls back within a bound: on a connection that has gone silent it would be waited for without end. */
+  /** Rolls back within a time limit: a connection may have gone silent. */
   async undo(tx: PostgresTransaction): Promise<void> {
     await this.within(rollbackLimit, () => tx.rollback()).catch(() => tx.destroy())
   }
 
-  /** Does what may hang; beyond the limit its signal is aborted and nobody waits for it. */
+  /** Does work that may hang: after the limit its signal is aborted and the promise rejects. */
   async within<Result>(
     limit: number,
     work: (signal: AbortSignal) => Promise<Result>,
@@ -125,7 +125,7 @@ export class Statements {
   }
 }
 
-/** The statements of a store beside its application: they refuse its work. */
+/** The statements of an operator's store: they reject the work of an application. */
 export class OperatorStatements extends Statements {
   override isOpen = true
 
@@ -135,7 +135,7 @@ export class OperatorStatements extends Statements {
 }
 
 const wasLeftOpen =
-  'a connection of the pool was in a transaction that somebody had left open; the inbox passed it over. Find the code that begins a transaction and returns without commit or rollback'
+  'a connection of the pool was in a transaction that was left open; the inbox used another connection. Find the code that begins a transaction and returns without commit or rollback'
 const warn = warnOnce()
 
 /** The text with the name of the schema in place of `idv`. */
@@ -152,7 +152,7 @@ function late(limit: number): StatementError {
   return statementError('STORE_TIMEOUT', `Postgres did not answer within ${limit} ms`)
 }
 
-/** The way out, by the codes that a first connection ends with. */
+/** How to fix the errors of a first connection, by their codes. */
 const fixes = new Map([
   ['ECONNREFUSED', 'start it, or check host and port'],
   ['ENOTFOUND', 'check the host'],
@@ -164,7 +164,7 @@ const fixes = new Map([
   ['42501', 'give the role rights, or let another role make the schema'],
 ])
 
-/** Says what went wrong by its code alone; errors of our own stay as they are. */
+/** Names an error by its code alone; errors of this package stay as they are. */
 export function toStoreError(error: unknown): StatementError {
   if (isWebhookError(error)) return error
   const { code } = (error ?? {}) as { readonly code?: unknown }

@@ -12,7 +12,7 @@ export const checkpointValues = ({ id, fence, owner = 0 }: Lease, handler?: stri
 const commitSql = `select case when current_setting('idv_webhooks.tx', true) = 'open'
   then idv.checkpoint($1::int, $2::text, $3::int, $4::text) end as held`
 
-/** Locks nothing: whoever forgets it waits for no handler. */
+/** Locks nothing, so that `forget` does not wait for the handler. */
 const heldSql = `select 1 from idv.entries where owner = $1::int and id = $2::text
   and fence = $3::int and state = 'leased' and not erased`
 
@@ -42,7 +42,7 @@ export class ClientTransaction implements StoreTx {
     this.#handler = handler
   }
 
-  /** Begins it, or leaves that to the first use of its handle where the driver can. */
+  /** Begins it, or leaves that to the first use of its handle if the driver can. */
   static async begin(
     statements: Statements,
     lease: Lease,
@@ -55,7 +55,7 @@ export class ClientTransaction implements StoreTx {
     return tx
   }
 
-  /** A connection may be waited for: what was forgotten meanwhile is not handled. */
+  /** The wait for a connection can be long: an entry that was forgotten meanwhile is not handled. */
   async #beginHeld(): Promise<PostgresTransaction> {
     const tx = await this.#begin()
     const values = checkpointValues(this.#lease).slice(0, 3)
@@ -78,7 +78,7 @@ export class ClientTransaction implements StoreTx {
       this.#over = committed
       return true
     }
-    // What waits for it to begin goes out first: reactions run in the order of their calls.
+    // Statements that wait for it to begin are sent first: reactions run in the order of their calls.
     const tx = await this.#begun
     try {
       return await this.#statements.within(limit, () => this.#commit(tx))
@@ -100,8 +100,8 @@ export class ClientTransaction implements StoreTx {
   }
 
   /**
-   * The statements of a connection are answered in their order. So it is committed when nothing was
-   * asked for while the checkpoint was written: not even by what went on after an earlier answer.
+   * A connection answers its statements in their order. The transaction is committed if the handler
+   * sent no statement while the checkpoint was written, not even after an earlier answer.
    */
   async #commit(tx: PostgresTransaction): Promise<boolean> {
     const sql = this.#statements.text(commitSql)
@@ -133,7 +133,7 @@ export class ClientTransaction implements StoreTx {
     return work(handle)
   }
 
-  /** Gives one promise to all: they go on in the order in which they asked. */
+  /** All callers get one promise, so that they continue in the order in which they asked. */
   #begin(): Promise<PostgresTransaction> {
     this.#begun ??= this.#statements
       .within(limit, (signal) => this.#statements.driver.begin(signal))

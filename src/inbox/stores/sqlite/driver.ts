@@ -197,7 +197,7 @@ export function preparing(db: SqliteDatabase): PrepareSql {
   }
 }
 
-/** Prepares a statement whose text depends on its question, and is kept by nobody. */
+/** Prepares a statement for one use, because its text depends on the question. */
 export function prepared<Row = never>(db: SqliteDatabase, text: string): SqliteStatement<Row> {
   return db.prepare(text) as SqliteStatement<Row>
 }

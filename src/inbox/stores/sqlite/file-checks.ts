@@ -77,7 +77,7 @@ export function createPrivate(file: string, like?: string): boolean {
  */
 export function assertSideFiles(path: string, open: OpenDatabase, isOwner: boolean): void {
   const missing = () => [`${path}-wal`, `${path}-shm`].find((file) => !existsSync(file))
-  // Beside a log only the owner's lock shows that nobody has it open: a probe would move the log.
+  // Beside a log only the owner's lock shows that it is not open: a probe would move the log.
   const isUnsafe = () => (hasLog(path) ? !isOwner : isOpenElsewhere(path, open))
   const until = performance.now() + settleTimeout
   for (let file = missing(); file !== undefined && isUnsafe(); file = missing()) {

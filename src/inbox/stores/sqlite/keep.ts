@@ -1,6 +1,6 @@
 // Calls for arrivals: an entry is stored if its keys are new, and moves to its lane later if it
 // could not be read at first.
-import { mostConflicts } from '../../entry.ts'
+import { maxConflicts } from '../../entry.ts'
 import type { Alias, NewEntry } from '../../work-store.ts'
 import type { CallHandlers } from './calls.ts'
 import { type InboxTables, toBlob } from './tables.ts'
@@ -113,8 +113,7 @@ function meetKnown(
     'select count(*) as count from idv_keys where key > ? and key < ?',
   )
   const kept = count.get(`${key} `, `${key}!`)?.count ?? 0
-  const isEvidence =
-    kept < mostConflicts && addKey(tables, entry, { key: `${key} ${entry.digest}` })
+  const isEvidence = kept < maxConflicts && addKey(tables, entry, { key: `${key} ${entry.digest}` })
   return { kind: 'conflict', of, isEvidence }
 }
 

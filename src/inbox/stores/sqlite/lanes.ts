@@ -1,6 +1,6 @@
 // The heads of lanes: a lane (the ordering key) has one row for as long as it has open entries, so
 // that a claim reads as many rows as it takes, however long the backlog.
-import { type EntryState, mostEarlier } from '../../entry.ts'
+import { type EntryState, maxEarlier } from '../../entry.ts'
 import type { Alignment, NewEntry } from '../../work-store.ts'
 import type { PrepareSql } from './driver.ts'
 
@@ -137,7 +137,7 @@ export class Lanes {
     this.#sql('insert or replace into idv_relations values (?, ?, ?)').run(lane, related, storedAt)
     if (known === null) {
       const earlier = `update idv_entries set related = ? where seq in (select seq from idv_entries
-        where lane = ? and related is null order by seq desc limit ${mostEarlier})`
+        where lane = ? and related is null order by seq desc limit ${maxEarlier})`
       this.#sql(earlier).run(related, lane)
     }
     return related

@@ -20,7 +20,7 @@ export interface OpenWriter extends BatchWriter {
 export interface WriteOptions {
   /** The size of what is written. */
   readonly bytes?: number
-  /** Drops the call while it is queued; one that was sent goes on. */
+  /** Drops the call while it is queued; a call that was sent continues. */
   readonly signal?: AbortSignal | undefined
 }
 
