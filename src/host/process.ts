@@ -42,6 +42,8 @@ export interface ProcessState {
   readonly leaseHolders: Set<LeaseHolder>
   /** The SQLite files that stores have open, by path; the store knows the type. */
   readonly sqliteFiles: Map<string, unknown>
+  /** The key that lets a browser of this machine into the inbox console over `fetch`. */
+  consoleKey?: { readonly key: string; shownAt: number }
 }
 
 const key = Symbol.for('idv-webhooks.process')

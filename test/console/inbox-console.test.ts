@@ -345,7 +345,7 @@ test('over Postgres, as PGlite has it, everything is the same', async () => {
   const send: Send = (path, init) => fetch(new Request(`http://app.test${path}`, init))
   const read = async (path: string) => (await send(`/api${path}`)).json()
   const { post } = await session(send)
-  const overview = { stats: { dead: 2, done: 0 }, capabilities: { dedupeDays: 30 } }
+  const overview = { stats: { dead: 2, done: 0, latency: { handlers: [] } } }
   expect(await read('/overview')).toMatchObject(overview)
   // A span that is none, whatever objects inherit.
   expect((await read('/overview?span=toString')).history).toEqual((await read('/overview')).history)
@@ -362,7 +362,7 @@ test('over Postgres, as PGlite has it, everything is the same', async () => {
   expect((await read('/overview')).stats).toMatchObject({ dead: 1, done: 1 })
   const { data } = await read('/activity')
   expect(data).toMatchObject([
-    { action: 'redrive', what: '1 dead', by: 'grace' },
+    { action: 'redrive', what: '1 entry', by: 'grace' },
     { action: 'reveal', what: entry.id, by: 'grace' },
   ])
 })

@@ -1,6 +1,7 @@
 import { inboxConsole } from 'idv-webhooks/console'
 import { createInbox, memoryStore } from 'idv-webhooks/inbox'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { processState } from '../../src/host/process.ts'
 
 const origin = 'http://localhost:3000'
 const spy = () => vi.spyOn(console, 'warn').mockImplementation(() => {})
@@ -9,7 +10,7 @@ let warned: ReturnType<typeof spy>
 beforeEach(() => {
   warned = spy()
   // As in a process that has just started.
-  delete (globalThis as Record<symbol, unknown>)[Symbol.for('idv-webhooks.console-key')]
+  delete processState().consoleKey
 })
 afterEach(() => {
   vi.restoreAllMocks()

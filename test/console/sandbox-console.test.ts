@@ -80,7 +80,7 @@ describe('the door of the sandbox', () => {
       const answer = await fetch(`${url}${path}`, { headers: asPage, redirect: 'manual' })
       expect([answer.status, answer.headers.get('location')], path).toEqual([
         302,
-        `${url}/#/assumptions`,
+        `${url}/#/reference`,
       ])
     }
   })
@@ -107,7 +107,7 @@ describe('the door of the sandbox', () => {
 })
 
 describe('a change from a browser', () => {
-  const paths = ['/_sandbox/reset', '/v2/api/clients', '/_console/reveals']
+  const paths = ['/_sandbox/reset', '/v2/api/clients', '/_console/subscriptions/none/test']
   const key = { 'x-api-key': 'key_acme', 'content-type': 'application/json' }
 
   test('is refused without the token of a page of the console, whoever asks', async () => {
@@ -140,7 +140,7 @@ describe('a change from a browser', () => {
     const cookie = page.headers.get('set-cookie')?.split(';')[0] ?? ''
     const whole = { cookie, 'x-console-token': cookie.split('=')[1], ...key }
     const host = `127.0.0.1:${port}`
-    for (const path of ['/_sandbox/reset', '/_console/reveals']) {
+    for (const path of ['/_sandbox/reset', '/_console/subscriptions/none/test']) {
       for (const headers of [
         { host, origin: 'http://evil.example', 'sec-fetch-site': 'cross-site' },
         { host, origin: `http://127.0.0.1:${port + 1}`, 'sec-fetch-site': 'same-site' },
@@ -153,7 +153,7 @@ describe('a change from a browser', () => {
         expect(status, JSON.stringify([path, headers])).toBe(403)
       }
     }
-    for (const path of ['/', '/_console/reveals', '/_console/console.js']) {
+    for (const path of ['/', '/_console/keys', '/_console/console.js']) {
       const rebound = { host: `evil.example:${port}`, accept: 'text/html' }
       const { status, body } = await raw(port, path, { headers: rebound })
       expect([path, status]).toEqual([path, 403])

@@ -31,8 +31,8 @@ const rooms: readonly (readonly [room: string, files: RegExp, lines: number])[] 
   ['testing', /^src\/testing\//, 1_050],
   ['adapters', /^adapters\//, 1_035],
   ['conformance', /^tools\/conformance\//, 1_400],
-  ['sandbox', /^tools\/sandbox\//, 5_000],
-  ['console', /^tools\/console\//, 6_190],
+  ['sandbox', /^tools\/sandbox\//, 5_080],
+  ['console', /^tools\/console\//, 5_980],
   ['cli', /^tools\/cli\//, 7_050],
 ]
 

@@ -3,6 +3,7 @@
 import { parse, serialize } from 'hono/utils/cookie'
 import { show } from '../../src/foundation/warn.ts'
 import { isLoopback, isLoopbackAddress } from '../../src/host/loopback.ts'
+import { processState } from '../../src/host/process.ts'
 
 /** A refusal of the console, in the service's error form. */
 export class ConsoleRefusal extends Error {
@@ -98,10 +99,6 @@ export function hasToken(request: Request): boolean {
   return known !== undefined && request.headers.get('x-console-token') === known
 }
 
-// On the global object, because a development server loads this module again after an edit.
-const place = Symbol.for('idv-webhooks.console-key')
-const shared = globalThis as { [place]?: { readonly key: string; shownAt: number } }
-
 /** Milliseconds between two showings of the key, which any client on the network can cause. */
 const showPauseMs = 10_000
 
@@ -116,8 +113,10 @@ export function admitByKey(
   request: Request,
   { base, isPage, now }: { readonly base: string; readonly isPage: boolean; readonly now: number },
 ): Response | undefined {
-  shared[place] ??= { key: randomText(), shownAt: -showPauseMs }
-  const own = shared[place]
+  // A development server loads this module again after an edit, and the key stays.
+  const shared = processState()
+  shared.consoleKey ??= { key: randomText(), shownAt: -showPauseMs }
+  const own = shared.consoleKey
   if (isSame(cookieOf(request, 'idv-console-key'), own.key)) return undefined
   const url = new URL(request.url)
   if (isPage && isSame(url.searchParams.get('key'), own.key)) {

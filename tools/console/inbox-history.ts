@@ -22,6 +22,8 @@ export interface History {
   readonly width: number
   /** Legacy names and how often each arrived. */
   readonly legacyNames: Readonly<Record<string, number>>
+  /** Handlers and how many entries each failed at their last attempt. */
+  readonly failures: Readonly<Record<string, number>>
   /** The oldest entry that was read, where there were more. */
   readonly readBackTo?: string
 }
@@ -42,10 +44,12 @@ export async function historyOf(inbox: InboxReads, span: Span, now: Date): Promi
   const counts = Array.from({ length: bars }, () => ({}) as Record<EntryState, number>)
   const legacy = new Array<number>(bars).fill(0)
   const legacyNames: Record<string, number> = {}
-  for (const { receivedAt, state, name, receivedName } of entries) {
+  const failures: Record<string, number> = {}
+  for (const { receivedAt, state, name, receivedName, failures: failed } of entries) {
     const at = Math.min(bars - 1, Math.max(0, Math.floor((receivedAt.getTime() - start) / width)))
     const own = counts[at]
     if (own) own[state] = (own[state] ?? 0) + 1
+    for (const { handler } of failed) failures[handler] = (failures[handler] ?? 0) + 1
     if (receivedName === undefined || receivedName === name) continue
     legacy[at] = (legacy[at] ?? 0) + 1
     legacyNames[receivedName] = (legacyNames[receivedName] ?? 0) + 1
@@ -59,6 +63,7 @@ export async function historyOf(inbox: InboxReads, span: Span, now: Date): Promi
       legacy: legacy[at] ?? 0,
     })),
     legacyNames,
+    failures,
     ...(!whole && oldest !== undefined && { readBackTo: oldest }),
   }
 }

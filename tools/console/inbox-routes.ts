@@ -47,14 +47,16 @@ function addReads(app: Hono<ConsoleEnv>, { inbox, activity, now }: RouteDeps): v
   app.get('/overview', async (context) => {
     const asked = context.req.query('span') ?? '1h'
     const span: Span = Object.hasOwn(spans, asked) ? (asked as Span) : '1h'
-    const [stats, history] = await Promise.all([inbox.stats(), historyOf(inbox, span, now())])
-    const { capabilities } = inbox
-    return Response.json({ stats, history, capabilities, now: now().toISOString() })
+    const since = new Date(now().getTime() - spans[span])
+    const [stats, history, failing] = await Promise.all([
+      inbox.stats({ target: targetMs, since }),
+      historyOf(inbox, span, now()),
+      inbox.find({ state: ['dead', 'retry'], limit: 8 }),
+    ])
+    const { entries } = failing
+    return Response.json({ stats, history, failing: entries, now: now().toISOString() })
   })
-  app.get('/entries', async ({ req }) => {
-    const query = req.query()
-    return Response.json(await inbox.find({ ...filterOf(query), ...pageOf(query) }))
-  })
+  app.get('/entries', async ({ req }) => Response.json(await entriesFor(inbox, req.query())))
   app.get('/entries/:id', async ({ req }) => {
     const { delivery, ...entry } = await found(inbox, req.param('id'), true)
     const shape = delivery && shapeOf(delivery.body)
@@ -62,6 +64,32 @@ function addReads(app: Hono<ConsoleEnv>, { inbox, activity, now }: RouteDeps): v
     return Response.json({ entry, waitsFor, shape, now: now().toISOString() })
   })
   app.get('/activity', () => Response.json({ data: activity.list() }))
+}
+
+/** Latencies are read with a target; the console shows only their percentiles. */
+const targetMs = 1000
+
+const maxPage = 500
+const maxPages = 10
+
+/** The newest entries that fit. The store does not filter by reason and handler: pages are read. */
+async function entriesFor(inbox: Inbox, query: QueryValues) {
+  const { limit = '100', reason, handler } = query
+  const wanted = Number(limit)
+  const fits = ({ reason: own, failures, handled }: Entry) =>
+    (!reason || own === reason) &&
+    (!handler || handled.includes(handler) || failures.some((one) => one.handler === handler))
+  const size = reason || handler ? maxPage : Math.min(maxPage, wanted)
+  const found: Entry[] = []
+  let { cursor } = query
+  for (let page = 0; page < maxPages && found.length < wanted; page++) {
+    const next = await inbox.find({ ...filterOf(query), limit: size, ...defined({ cursor }) })
+    found.push(...next.entries.filter(fits))
+    cursor = next.cursor
+    if (cursor === undefined) break
+  }
+  const hasMore = cursor !== undefined || found.length > wanted
+  return { entries: found.slice(0, wanted), hasMore, cursor }
 }
 
 function addReveals(app: Hono<ConsoleEnv>, { inbox, activity }: RouteDeps): void {
@@ -101,7 +129,8 @@ function addChanges(app: Hono<ConsoleEnv>, { inbox, activity, readOnly }: RouteD
   app.post('/redrive', async ({ var: { by, body } }) => {
     refuseReadOnly()
     const entries = await inbox.redrive(redriveFilterOf(body))
-    activity.note({ action: 'redrive', what: `${entries} dead`, ...defined({ by }) })
+    const what = entries === 1 ? '1 entry' : `${entries} entries`
+    activity.note({ action: 'redrive', what, ...defined({ by }) })
     return Response.json({ entries })
   })
   app.post('/forget', async ({ var: { by, body } }) => {
@@ -123,12 +152,16 @@ const actions = { redrive: 'redriven', replay: 'replayed', dismiss: 'dismissed' 
 
 /** The body must say what it means: a body that a parser has changed could mean all entries. */
 function redriveFilterOf(body: Readonly<Record<string, unknown>>): EntryFilter {
+  const { ids } = body
+  if (Array.isArray(ids) && ids.length > 0 && ids.every((id) => typeof id === 'string')) {
+    return { id: ids }
+  }
   const isFilter = ([name, value]: [string, unknown]) =>
     filters.includes(name) && typeof value === 'string'
   if (body.state === 'dead' && Object.entries(body).every(isFilter)) {
     return filterOf(body as QueryValues)
   }
-  const message = `The body must say what to redrive: { "state": "dead" }, and of ${filters.join(', ')} only texts`
+  const message = `The body must say what to redrive: { "ids": [] }, or { "state": "dead" }, and of ${filters.join(', ')} only texts`
   throw new ConsoleRefusal(400, 'BAD_REQUEST', message)
 }
 
@@ -174,10 +207,6 @@ function filterOf(query: QueryValues): EntryFilter {
     return value ? [[name, name === 'state' ? value.split(',') : value] as const] : []
   })
   return Object.fromEntries(given)
-}
-
-function pageOf({ limit = '100', cursor }: QueryValues) {
-  return { limit: Number(limit), ...defined({ cursor }) }
 }
 
 /** Bytes of a body whose shape is shown: an open page asks for it once a second. */

@@ -1,20 +1,25 @@
 // The console of the sandbox: its pages at `/`, and what they read beyond the API and the control
 // plane. Its reads cost no organization its rate and strike no fault.
 import { type Context, Hono, type Next } from 'hono'
+import { defined } from '../../src/foundation/defined.ts'
+import { type EventName, eventNames } from '../../src/protocol/names.ts'
+import { maskSecret } from '../../src/redaction/redact.ts'
 import { fromBase64 } from '../../src/signature/encoding.ts'
+import { fixture } from '../../src/testing/fixture.ts'
 import { signedDelivery } from '../../src/testing/signed-delivery.ts'
 import { testSecret } from '../../src/testing/test-secret.ts'
 import { verify } from '../../src/verify.ts'
 import { hasToken, tokenOf } from '../console/access.ts'
-import { createActivityLog } from '../console/activity.ts'
 import { assetResponse, pageResponse, safeHeaders } from '../console/page.ts'
 import { createApi } from './api.ts'
-import { jsonBody } from './exchange.ts'
-import { HttpError, methodNotAllowed, notFound } from './http-error.ts'
+import { namesFor } from './deliveries/subscriptions.ts'
+import { found, HttpError, methodNotAllowed, notFound } from './http-error.ts'
+import { magicKeys } from './organizations.ts'
 import { apiPath, consolePath, controlPath, subjectPath } from './paths.ts'
 import { profile } from './profile.ts'
+import { pageOf } from './selections.ts'
 import type { State } from './state.ts'
-import { allowedIn } from './transitions.ts'
+import { allowedIn, isOpen } from './transitions.ts'
 import { assemble, stepData } from './verifications.ts'
 
 /** Mounts the console's pages and routes, and rejects changes that a browser sends without a token. */
@@ -24,9 +29,7 @@ export function mountConsole(app: Hono, state: State): void {
   for (const base of [apiPath, controlPath]) {
     for (const path of [base, `${base}/`]) {
       app.get(path, ({ req }, next) =>
-        wantsPage(req.raw)
-          ? Response.redirect(new URL('/#/assumptions', req.url).href, 302)
-          : next(),
+        wantsPage(req.raw) ? Response.redirect(new URL('/#/reference', req.url).href, 302) : next(),
       )
     }
   }
@@ -52,17 +55,14 @@ function page(request: Request): Response {
 }
 
 function createRoutes(state: State): Hono {
-  const { deliveries } = state
+  const { deliveries, organizations } = state
   const app = new Hono()
-  const activity = createActivityLog(() => state.clock.now())
   const reads = createApi({
     state,
     authenticate(request) {
       const id = request.headers.get('x-console-organization') ?? ''
-      const found = state.organizations.get(id)
       if (request.method !== 'GET') throw methodNotAllowed(['GET'])
-      if (!found) throw notFound('Organization')
-      return found
+      return found(organizations.get(id), 'Organization')
     },
   })
   app.use('*', async (context, next) => {
@@ -70,52 +70,136 @@ function createRoutes(state: State): Hono {
     for (const [name, value] of Object.entries(safeHeaders)) context.res.headers.set(name, value)
   })
   app.route('/api', reads)
+  app.get('/overview', () => Response.json(overviewOf(state)))
   app.get('/verifications/:id', ({ req }) => Response.json(verificationIn(state, req.param('id'))))
   app.get('/clients/:id', ({ req }) => {
-    const row = state.clients.get(req.param('id'))
-    if (!row) throw notFound('Client')
+    const row = found(state.clients.get(req.param('id')), 'Client')
     return Response.json({ client: row.resource, ...aboutResource(state, row.resource.id) })
   })
-  app.get('/deliveries/:id/diagnosis', async ({ req }) => {
-    const delivery = deliveries.get(req.param('id'))
-    if (!delivery) throw notFound('Delivery')
-    return Response.json({ data: await diagnosed(state, delivery) })
+  app.get('/deliveries', ({ req }) => Response.json(deliveriesIn(state, req.query())))
+  app.get('/deliveries/:id', async ({ req }) => {
+    const delivery = found(deliveries.get(req.param('id')), 'Delivery')
+    return Response.json({ delivery, proofs: await diagnosed(state, delivery) })
   })
   app.get('/deliveries/:id/capture', async ({ req }) => {
-    const delivery = deliveries.get(req.param('id'))
-    if (!delivery) throw notFound('Delivery')
+    const delivery = found(deliveries.get(req.param('id')), 'Delivery')
     return Response.json({ capture: await captureOf(state, delivery) })
   })
-  app.get('/reveals', () => Response.json({ data: activity.list() }))
-  app.post('/reveals', async ({ req }) => {
-    const body = (await jsonBody(req.raw, 4096)) as { readonly what?: unknown } | undefined
-    if (typeof body?.what !== 'string') throw new HttpError(400, 'Say what is revealed: { what }')
-    return Response.json(await activity.record({ action: 'reveal', what: body.what }))
-  })
+  app.get('/subscriptions', () => Response.json({ data: subscriptionsIn(state) }))
+  app.post('/subscriptions/:id/test', ({ req }) =>
+    Response.json({ event: sendTest(state, req.param('id')) }),
+  )
+  app.get('/keys', () => Response.json({ data: keysIn(state) }))
   app.get('/:file{console\\.(?:js|css)}', ({ req }) => assetResponse(req.param('file')))
   return app
 }
 
+export type Overview = ReturnType<typeof overviewOf>
+export type DueItem = Overview['due'][number]
+export type ShownVerification = ReturnType<typeof verificationIn>
+export type ListedDelivery = ReturnType<typeof deliveriesIn>['data'][number]
+export type ListedSubscription = ReturnType<typeof subscriptionsIn>[number]
+export type AttemptProof = Awaited<ReturnType<typeof diagnosed>>[number]
+export type ListedKey = ReturnType<typeof keysIn>[number]
+
+/** Counts, the deliveries that fail, and what is due next. */
+function overviewOf({ verifications, deliveries, clock }: State) {
+  const rows = [...verifications.values()]
+  const sent = deliveries.list()
+  const isFailing = ({ status, attempts }: (typeof sent)[number]) =>
+    status === 'failed' || (status === 'pending' && attempts.length > 0)
+  const due = [
+    ...sent
+      .filter(({ status }) => status === 'pending')
+      .map((one) => ({ ...one, at: one.nextAttemptAt ?? '', name: one.event })),
+    ...rows.filter(isOpen).map(({ resource: { id, expiresAt, subjectName } }) => {
+      return { id, at: expiresAt, name: subjectName ?? id, attempts: undefined }
+    }),
+  ]
+  due.sort((one, other) => one.at.localeCompare(other.at))
+  return {
+    now: clock.now().toISOString(),
+    frozen: clock.frozen,
+    verifications: countsOf(rows.map(({ resource }) => resource.status)),
+    deliveries: countsOf(sent.map(({ status }) => status)),
+    failing: sent.filter(isFailing).slice(0, 8),
+    due: due
+      .slice(0, 8)
+      .map(({ id, at, name, attempts }) => defined({ id, at, name, attempts: attempts?.length })),
+  }
+}
+
+function countsOf(names: readonly string[]) {
+  const counts: Record<string, number> = {}
+  for (const name of names) counts[name] = (counts[name] ?? 0) + 1
+  return counts
+}
+
+/** The newest deliveries that fit, with how long each attempt took. */
+function deliveriesIn({ deliveries }: State, query: Readonly<Record<string, string>>) {
+  const { limit = '', search = '', dateFrom = '', ...filter } = query
+  const isFound = ({ id, eventId, resourceId, event }: { [name: string]: unknown }) =>
+    [id, eventId, resourceId, event].some((text) => String(text).includes(search))
+  const all = deliveries.list(filter).filter((one) => one.createdAt >= dateFrom && isFound(one))
+  const { data, pagination } = pageOf(all, { page: 1, limit: Number(limit) || 100 })
+  const timed = data.map((one) => ({
+    ...one,
+    attempts: one.attempts.map((attempt, at) =>
+      defined({ ...attempt, durationMs: deliveries.get(one.id)?.attempts[at]?.durationMs }),
+    ),
+  }))
+  return { data: timed, pagination }
+}
+
+/** The subscriptions, each with how many of its deliveries arrived and with its last attempt. */
+function subscriptionsIn({ deliveries }: State) {
+  const all = deliveries.list()
+  return deliveries.subscriptions.list().map((subscription) => {
+    const own = all.filter(({ subscriptionId }) => subscriptionId === subscription.id)
+    return {
+      ...subscription,
+      secret: maskSecret(subscription.secret),
+      counts: countsOf(own.map(({ status }) => status)),
+      last: own.find(({ attempts }) => attempts.length > 0)?.attempts.at(-1),
+    }
+  })
+}
+
+/** The API keys with their organizations; those that are seeded say how they are answered. */
+function keysIn({ organizations }: State) {
+  return organizations.dump().keys.map(({ key, active, organizationId }) => {
+    const effect = magicKeys.find((one) => one.key === key)?.effect
+    const { name = '', plan } = organizations.get(organizationId) ?? {}
+    return { key, active, organizationId, name, plan, effect }
+  })
+}
+
+/** Sends an example event to one subscription, under a name that it takes. */
+function sendTest({ deliveries, clock }: State, id: string): EventName {
+  const { events, organizationId } = found(deliveries.subscriptions.get(id), 'Subscription')
+  const names = ['verification.approved' as const, ...eventNames]
+  const name = names.find((one) => namesFor(events, one).length > 0) ?? 'verification.approved'
+  const data = { ...fixture(name).data }
+  deliveries.emit({ organizationId: organizationId ?? '', name, data, occurredAt: clock.now() }, id)
+  return name
+}
+
 /** A verification with what its page shows beside it. */
 function verificationIn(state: State, id: string) {
-  const row = state.verifications.get(id)
-  if (!row) throw notFound('Verification')
+  const row = found(state.verifications.get(id), 'Verification')
   return {
     verification: assemble(row),
+    trail: row.trail,
+    completed: row.completed,
     data: Object.fromEntries(row.resource.requirements.map((step) => [step, stepData(row, step)])),
     allowed: allowedIn(row.resource.status),
-    thirdParties: row.thirdParties ?? [],
-    config: row.config ?? null,
     link: `${subjectPath}${row.resource.accessToken}`,
     ...aboutResource(state, id),
   }
 }
 
-function aboutResource({ outbox, deliveries }: State, id: string) {
-  return {
-    deliveries: deliveries.list().filter(({ resourceId }) => resourceId === id),
-    mail: outbox.list().filter(({ verificationId }) => verificationId === id),
-  }
+function aboutResource({ deliveries }: State, id: string) {
+  return { deliveries: deliveries.list().filter(({ resourceId }) => resourceId === id) }
 }
 
 type Delivered = NonNullable<ReturnType<State['deliveries']['get']>>

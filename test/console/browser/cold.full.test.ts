@@ -40,7 +40,7 @@ test('the first page of a cold sandbox is painted without waiting for anything s
     const one = await openPage()
     onTestFinished(one.close)
     await one.page.goto(url)
-    await one.page.getByRole('heading', { name: 'No verification yet' }).waitFor()
+    await one.page.getByRole('heading', { name: 'Overview' }).waitFor()
     painted.push(await one.page.evaluate(firstPaint))
     expectClean(one)
   }

@@ -70,11 +70,13 @@ test('200 deliveries a second keep the list smooth', async () => {
   const busy = await page.evaluate(frames)
   clearInterval(timer)
   expect(made).toBeGreaterThan(500)
-  await expect.poll(() => page.getByTestId('total').textContent()).toBe(`${made} in all`)
+  await expect
+    .poll(() => page.getByTestId('total').textContent())
+    .toBe(`${made.toLocaleString('en')} deliveries`)
   console.log('frames a second and the longest gap:', { quiet, busy, made })
   // Against the same page at rest: this machine may be busy with other things.
   expect(busy.perSecond).toBeGreaterThan(Math.min(30, quiet.perSecond * 0.5))
-  expect(busy.rows).toBeLessThan(60)
+  expect(busy.rows).toBe(100)
   expectClean(one)
 })
 
@@ -98,7 +100,7 @@ test('rows that arrive above do not move what is being read', async () => {
   await expect.poll(seen).toBeTruthy()
   const before = await seen()
   for (let at = 0; at < 5; at++) await create()
-  await expect.poll(() => page.getByTestId('total').textContent()).toBe('65 in all')
+  await expect.poll(() => page.getByTestId('total').textContent()).toBe('65 deliveries')
   await expect.poll(seen).toBe(before)
   expectClean(one)
 })
@@ -121,17 +123,14 @@ test('what was missed is asked for page by page, however much it was', async () 
   await sandbox.flush()
   away = false
   await page.locator('.live[data-state="live"]').waitFor()
-  await expect.poll(() => page.getByTestId('total').textContent()).toBe('1503 in all')
-  const list = page.locator('.rows')
-  await expect
-    .poll(async () => {
-      await list.evaluate((element) => element.scrollTo(0, element.scrollHeight))
-      return page.locator('li[aria-posinset="1503"]').count()
-    })
-    .toBe(1)
+  await expect.poll(() => page.getByTestId('total').textContent()).toBe('1,503 deliveries')
+  const rows = page.locator('.row')
+  for (const count of [100, 500, 1000, 1500, 1503]) {
+    await expect.poll(() => rows.count()).toBe(count)
+    if (count < 1503) await page.getByRole('button', { name: 'Show more' }).click()
+  }
   const last = sandbox.deliveries.list().slice(-10)
   for (const { id } of last) expect(await page.locator(`[data-id="${id}"]`).count(), id).toBe(1)
-  expect(await page.locator('li[aria-setsize="1503"]').count()).toBeGreaterThan(10)
 })
 
 test('a connection that was lost comes back, and nothing of the time between is missing', async () => {
@@ -144,11 +143,11 @@ test('a connection that was lost comes back, and nothing of the time between is 
   await page.locator('.row').waitFor()
   await page.locator('.live', { hasText: 'live' }).waitFor()
   await first.close()
-  await page.locator('.live', { hasText: 'connection lost' }).waitFor()
+  await page.locator('.live', { hasText: 'offline' }).waitFor()
   for (let at = 0; at < 7; at++) await create()
   await sandbox.listen({ port: first.port })
   await page.locator('.live[data-state="live"]').waitFor()
-  await expect.poll(() => page.getByTestId('total').textContent()).toBe('8 in all')
+  await expect.poll(() => page.getByTestId('total').textContent()).toBe('8 deliveries')
   expect(await page.locator('.row').count()).toBe(8)
   await create()
   await expect.poll(() => page.locator('.row').count()).toBe(9)

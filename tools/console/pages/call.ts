@@ -9,11 +9,10 @@ function readConfig(): PageConfig & { readonly token: string } {
 
 export const config = readConfig()
 
-interface ErrorAnswer {
+interface RejectionBody {
   readonly code?: string
   readonly message?: string
   readonly errors?: readonly FieldProblem[]
-  readonly allowed?: readonly string[]
 }
 
 export interface FieldProblem {
@@ -27,7 +26,7 @@ export class Problem extends Error {
   readonly code: string
   readonly errors: readonly FieldProblem[]
 
-  constructor(status: number, { code, message, errors }: ErrorAnswer) {
+  constructor(status: number, { code, message, errors }: RejectionBody) {
     super(message ?? `The server answered ${status}`)
     this.status = status
     this.code = code ?? 'UNKNOWN'
@@ -35,42 +34,24 @@ export class Problem extends Error {
   }
 }
 
-export interface PageFetchOptions {
+export interface RequestOptions {
   readonly method?: string
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
   readonly signal?: AbortSignal
 }
 
-/** A request as it is sent: with the token of this page where it may change something. */
-async function send(path: string, options: PageFetchOptions = {}): Promise<Response> {
+/** Sends a request with the token of this page and gives its JSON; throws a Problem if it is refused. */
+export async function call<Answer>(path: string, options: RequestOptions = {}): Promise<Answer> {
   const { method = 'GET', body, headers, signal } = options
-  try {
-    return await fetch(path, {
-      method,
-      cache: 'no-store',
-      headers: {
-        ...(method !== 'GET' && { 'x-console-token': config.token }),
-        ...(body !== undefined && { 'content-type': 'application/json' }),
-        ...headers,
-      },
-      ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
-      ...(signal && { signal }),
-    })
-  } catch (error) {
-    if (signal?.aborted) throw error
-    throw new Problem(0, {
-      code: 'UNREACHABLE',
-      message: 'No response from the server. Is it still running?',
-    })
-  }
-}
-
-/** Sends a request and gives its JSON; throws a Problem when it is refused. */
-export async function call<Answer>(path: string, options: PageFetchOptions = {}): Promise<Answer> {
-  const response = await send(path, options)
+  const all = { 'x-console-token': config.token, 'content-type': 'application/json', ...headers }
+  const sent = { method, headers: all, body: JSON.stringify(body), signal: signal ?? null }
+  const response = await fetch(path, { cache: 'no-store', ...sent }).catch(() => {
+    const message = 'No response from the server. Is it still running?'
+    throw new Problem(0, { code: 'UNREACHABLE', message })
+  })
   const content: unknown = await response.json().catch(() => ({}))
-  if (!response.ok) throw new Problem(response.status, content as ErrorAnswer)
+  if (!response.ok) throw new Problem(response.status, content as RejectionBody)
   return content as Answer
 }
 

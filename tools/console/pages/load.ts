@@ -1,163 +1,166 @@
-// Data of the server: asked for, and asked for again when live server-sent events say that it may
-// have changed. Events are passed on once a frame. After a lost connection everything on the page is
-// asked for again, so that nothing is missed.
-import { batch, signal } from '@preact/signals'
+// Data of the server: requested, and requested again when server-sent events say that it may have
+// changed. After a lost connection everything on the page is requested again.
+import { signal } from '@preact/signals'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { call, Problem } from './call.ts'
 
 /** `unavailable`: the server is there, but what it shows cannot be read. */
-export type LiveState = 'connecting' | 'live' | 'lost' | 'unavailable'
+export type LiveState = 'connecting' | 'live' | 'offline' | 'unavailable'
 
 export const liveState = signal<LiveState>('connecting')
-/** Grows whenever what is shown must be asked for again. */
+/** Grows whenever what is shown must be requested again. */
 export const resync = signal(0)
 
-type Watcher = (data: never) => void
+/** Passes on the events of whichever connection there is. */
+const bus = new EventTarget()
+const types = ['stats', 'changed', 'delivery', 'verification', 'client', 'subscription', 'mail']
+const stateTypes = ['clock', 'faults', 'organizations', 'state']
 
-const listeners = new Map<string, Set<Watcher>>()
-let waiting: { readonly type: string; readonly data: unknown }[] = []
-let source: EventSource | undefined
-let address = ''
-
-/** Listens to one type of event; gives the end of it. */
+/** Listens to one type of event; returns the function that ends it. */
 export function listen<Data>(type: string, listener: (data: Data) => void): () => void {
-  const own = listener as Watcher
-  const known = listeners.get(type) ?? new Set()
-  listeners.set(type, known.add(own))
-  if (known.size === 1) source?.addEventListener(type, take as EventListener)
-  return () => {
-    known.delete(own)
-    if (known.size === 0) source?.removeEventListener(type, take as EventListener)
-  }
+  const own = (event: Event) => listener(JSON.parse((event as MessageEvent<string>).data))
+  bus.addEventListener(type, own)
+  return () => bus.removeEventListener(type, own)
 }
 
 /** Connects, and connects again whenever the connection is lost. */
 export function connect(url: string): void {
-  address = url
-  source?.close()
-  const own = new EventSource(url)
-  source = own
-  for (const [type, known] of listeners) {
-    if (known.size > 0) own.addEventListener(type, take as EventListener)
+  const source = new EventSource(url)
+  for (const type of [...types, ...stateTypes]) {
+    source.addEventListener(type, ({ data }) => bus.dispatchEvent(new MessageEvent(type, { data })))
   }
-  own.addEventListener('open', () => {
+  const becomeLive = () => {
     liveState.value = 'live'
     // Earlier events were missed, on the first connection too.
     resync.value++
-  })
-  own.addEventListener('unavailable', () => {
+  }
+  source.addEventListener('open', becomeLive)
+  source.addEventListener('available', becomeLive)
+  source.addEventListener('unavailable', () => {
     liveState.value = 'unavailable'
   })
-  own.addEventListener('available', () => {
-    liveState.value = 'live'
-    resync.value++
-  })
-  own.addEventListener('error', () => {
-    liveState.value = 'lost'
-    // An answer other than a stream closes it for good: open a new one.
-    if (own.readyState === EventSource.CLOSED) setTimeout(() => connect(address), 1500)
-  })
-}
-
-function take({ type, data }: MessageEvent<string>): void {
-  if (waiting.length === 0) {
-    if (document.hidden) setTimeout(flush, 250)
-    else requestAnimationFrame(flush)
-  }
-  waiting.push({ type, data: JSON.parse(data) })
-}
-
-function flush(): void {
-  const now = waiting
-  waiting = []
-  batch(() => {
-    for (const { type, data } of now) {
-      for (const listener of listeners.get(type) ?? []) listener(data as never)
-    }
+  source.addEventListener('error', () => {
+    liveState.value = 'offline'
+    // A response that is not a stream closes the source for good.
+    if (source.readyState === EventSource.CLOSED) setTimeout(() => connect(url), 1500)
   })
 }
 
 export interface Loaded<Data> {
   readonly data: Data | undefined
   readonly problem: Problem | undefined
-  readonly loading: boolean
   reload(): void
 }
 
 /** A request for data; `on` names the events after which it is sent again. */
-export interface LoadRequest<Data> {
+export interface Loading<Data> {
   readonly ask: (signal: AbortSignal) => Promise<Data>
-  /** When the key changes, the data is requested again. */
+  /** When the key changes, the data is another. */
   readonly key: string
+  /** When the size changes, the data is requested again, and shown until it comes. */
+  readonly size?: number
   readonly on?: readonly string[]
 }
 
-/** The whole list at a path; `on` names the events after which it is asked for again. */
+/** The whole list at a path. */
 export function useList<Item>(path: string, on: readonly string[]): Loaded<readonly Item[]> {
   const ask = async (signal: AbortSignal) =>
     (await call<{ readonly data: readonly Item[] }>(path, { signal })).data
   return useLoad({ key: path, ask, on })
 }
 
-/** Between two questions for one list, however many events arrive. */
-const pause = 250
+/** Milliseconds between two requests for the same data, however many events arrive. */
+const pauseMs = 250
 
-export function useLoad<Data>({ ask, key, on = [] }: LoadRequest<Data>): Loaded<Data> {
-  const [state, set] = useState<Omit<Loaded<Data>, 'reload'> & { readonly key: string }>({
-    key,
-    data: undefined,
-    problem: undefined,
-    loading: true,
-  })
+interface LoadState<Data> {
+  readonly key: string
+  readonly data?: Data | undefined
+  readonly problem?: Problem | undefined
+}
+
+export function useLoad<Data>({ ask, key, size, on = [] }: Loading<Data>): Loaded<Data> {
+  const [state, set] = useState<LoadState<Data>>({ key })
   const [turn, setTurn] = useState(0)
-  const again = useRef<ReturnType<typeof setTimeout> | undefined>(undefined)
   const asking = useRef(ask)
   asking.current = ask
   const reload = () => setTurn((before) => before + 1)
   const resyncs = resync.value
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the key says what the question is
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the key says what is requested
   useEffect(() => {
     const own = new AbortController()
-    const settle = (next: { data?: Data; problem?: Problem }) => {
+    const fail = (error: unknown) => {
       if (own.signal.aborted) return
-      const { data, problem } = next
+      const problem = error instanceof Problem ? error : new Problem(0, { message: String(error) })
       // Data stays while the server is unreachable, but not when it is refused or gone.
-      const passing = problem !== undefined && (problem.status === 0 || problem.status >= 500)
+      const isPassing = problem.status === 0 || problem.status >= 500
       set((before) => ({
         key,
-        data: data ?? (passing && before.key === key ? before.data : undefined),
+        data: isPassing && before.key === key ? before.data : undefined,
         problem,
-        loading: false,
       }))
     }
-    asking.current(own.signal).then(
-      (data) => settle({ data }),
-      (error: unknown) =>
-        settle({
-          problem: error instanceof Problem ? error : new Problem(0, { message: String(error) }),
-        }),
-    )
+    const take = (data: Data) => {
+      if (!own.signal.aborted) set({ key, data })
+    }
+    asking.current(own.signal).then(take, fail)
     return () => own.abort()
-  }, [key, turn, resyncs])
+  }, [key, size, turn, resyncs])
 
-  const types = on.join(' ')
+  const names = on.join(' ')
   // biome-ignore lint/correctness/useExhaustiveDependencies: reload is the same in effect
   useEffect(() => {
+    let waiting: ReturnType<typeof setTimeout> | undefined
     const later = () => {
-      again.current ??= setTimeout(() => {
-        again.current = undefined
+      waiting ??= setTimeout(() => {
+        waiting = undefined
         reload()
-      }, pause)
+      }, pauseMs)
     }
-    const ends = types ? types.split(' ').map((type) => listen(type, later)) : []
+    const ends = names.split(' ').map((type) => listen(type, later))
     return () => {
       for (const end of ends) end()
-      clearTimeout(again.current)
-      again.current = undefined
+      clearTimeout(waiting)
     }
-  }, [types])
+  }, [names])
 
   const fits = state.key === key
-  return { ...state, data: fits ? state.data : undefined, loading: state.loading || !fits, reload }
+  return { data: fits ? state.data : undefined, problem: fits ? state.problem : undefined, reload }
+}
+
+export interface Rows<Item> {
+  readonly items: readonly Item[]
+  readonly total?: number | undefined
+  readonly hasMore: boolean
+}
+
+export interface GrowingList<Item> extends Rows<Item> {
+  readonly problem: Problem | undefined
+  readonly isLoaded: boolean
+  /** Shows further rows. */
+  more(): void
+}
+
+const step = 100
+/** A page with more rows is slow; filters find the rest. */
+export const maxRows = 2000
+
+interface AskingRows<Item> extends Omit<Loading<Rows<Item>>, 'ask' | 'size'> {
+  readonly ask: (size: number, signal: AbortSignal) => Promise<Rows<Item>>
+}
+
+/** The newest rows of a list, which grows as the reader asks for more. */
+export function useRows<Item>({ ask, key, on = [] }: AskingRows<Item>): GrowingList<Item> {
+  const [grown, grow] = useState({ key, size: step })
+  const size = grown.key === key ? grown.size : step
+  const { data, problem } = useLoad({ key, size, on, ask: (signal) => ask(size, signal) })
+  const { items = [], total, hasMore = false } = data ?? {}
+  return {
+    items,
+    total,
+    hasMore: hasMore && size < maxRows,
+    problem,
+    isLoaded: data !== undefined,
+    more: () => grow({ key, size: Math.min(maxRows, size + (size === step ? 400 : 500)) }),
+  }
 }

@@ -21,19 +21,19 @@ export function textOf(bytes: Uint8Array): string | undefined {
 }
 
 /** Characters of a text that are shown. */
-export const mostShown = 200_000
+export const maxShown = 200_000
 /** Levels of JSON that are laid out: what is long as well as deep grows with the product of both. */
 const deepest = 50
 
 /** A text, or its beginning. */
 export function cut(text: string): string {
-  if (text.length <= mostShown) return text
-  return `${text.slice(0, mostShown)}\n… ${text.length - mostShown} more`
+  if (text.length <= maxShown) return text
+  return `${text.slice(0, maxShown)}\n… ${text.length - maxShown} more`
 }
 
 /** JSON laid out, or on one line where it is too long or too deep. */
 export function laidOut(value: unknown): string {
   const line = JSON.stringify(value)
-  if (line.length > mostShown || isDeeperText(line, deepest)) return cut(line)
+  if (line.length > maxShown || isDeeperText(line, deepest)) return cut(line)
   return cut(JSON.stringify(value, null, 2))
 }

@@ -68,8 +68,11 @@ export class Deliveries {
     clock.settleWith(() => this.#queue.idle())
   }
 
-  /** Makes and keeps the deliveries of an occurrence before it returns; sends them later. */
-  emit(occurrence: ResourceEvent): void {
+  /**
+   * Makes and keeps the deliveries of an occurrence before it returns, of one subscription if `only`
+   * names it; sends them later.
+   */
+  emit(occurrence: ResourceEvent, only?: string): void {
     const { clock, random } = this.#options
     const ids = new Map<string, string>()
     const context = {
@@ -85,6 +88,7 @@ export class Deliveries {
     }
     for (const subscription of this.subscriptions.rows()) {
       const owner = subscription.organizationId
+      if (only !== undefined && only !== subscription.id) continue
       if (owner !== null && owner !== occurrence.organizationId) continue
       for (const row of planDeliveries(subscription, occurrence, context)) this.#put(row)
     }

@@ -1,163 +1,161 @@
-// The entries of the inbox, newest first, with a search as you type and one entry beside the list.
+// The entries of the inbox, newest first, with one beside the list.
 /** @jsxImportSource preact */
+import { signal } from '@preact/signals'
 import { useEffect, useState } from 'preact/hooks'
+import type { InboxStats } from '../../../../src/inbox/admin.ts'
+import { eventNames } from '../../../../src/protocol/names.ts'
 import { config, query } from '../call.ts'
-import { resync, useLoad } from '../load.ts'
-import { filter, go, href, route } from '../route.ts'
-import { Time } from '../time.tsx'
-import { Status } from '../ui/badge.tsx'
-import { confirmed } from '../ui/confirm.tsx'
-import { Empty, Failed } from '../ui/detail.tsx'
-import { Rows } from '../ui/rows.tsx'
-import { Choice, Search } from '../ui/search.tsx'
-import { EntryDetail } from './entry.tsx'
-import { ask, type EntryRow, type EntryRows, entityOf, states } from './records.ts'
+import { listen, resync, useLoad, useRows } from '../load.ts'
+import { route } from '../route.ts'
+import { spanChoices, spanStart, Time } from '../time.tsx'
+import { Button } from '../ui/actions.tsx'
+import { type FilterField, ListPage } from '../ui/list-page.tsx'
+import { Badge, Empty, Status, stateWords } from '../ui/parts.tsx'
+import type { Column } from '../ui/table.tsx'
+import { EntryDetail, reasons } from './entry.tsx'
+import { ask, hasFailedAgain, type InboxRow, overviewOf, states } from './records.ts'
 
-const pageSize = 100
+/** The ids of the entries that are ticked. */
+const picked = signal<ReadonlySet<string>>(new Set())
 
 export function EntriesPage() {
-  const { path, query: search } = route.value
-  const id = path[1]
-  const { entries, more, problem, loaded } = useEntries(Object.fromEntries(search))
-  const back = () => go(href(['entries'], search))
-  const entity = search.get('entity')
-  return (
-    <>
-      <header>
-        <h1>Entries</h1>
-        {entity && (
-          <button type="button" onClick={() => filter({ entity: undefined })}>
-            {entity} ✕
-          </button>
-        )}
-        {search.get('state') === 'dead' && !config.readOnly && entries.length > 0 && <RedriveAll />}
-      </header>
-      <div class={id ? 'split open' : 'split'}>
-        <section aria-label="List">
-          <search class="filters" aria-label="Filters">
-            <Search hint="Id, event id, entity or event name" />
-            <Choice name="state" choices={states} />
-          </search>
-          {problem && <Failed problem={problem} />}
-          <Rows
-            items={entries}
-            label="Entries"
-            kind="entry"
-            idOf={(one) => one.id}
-            hrefOf={(one) => href(['entries', one.id], search)}
-            row={(one) => <Row of={one} />}
-            current={id}
-            onEnd={more}
-            onBack={id ? back : undefined}
-            empty={loaded && <Nothing filtered={search.size > 0} />}
-          />
-        </section>
-        {id && <EntryDetail key={id} id={id} onClose={back} />}
-      </div>
-    </>
-  )
-}
-
-/** Pages of entries; when something changed those that are shown are asked for again. */
-function useEntries(filters: Readonly<Record<string, string>>) {
-  const text = query(filters)
-  const [older, setOlder] = useState<{
-    readonly of: string
-    readonly pages: readonly EntryRows[]
-  }>({
-    of: text,
-    pages: [],
-  })
-  const { data, problem } = useLoad({
-    key: `entries ${text}`,
-    ask: (signal) =>
-      ask<EntryRows>(`/entries${query({ ...filters, limit: pageSize })}`, { signal }),
+  const { query: search } = route.value
+  const { data } = useLoad(overviewOf('7d'))
+  const [newest, setNewest] = useState<string | undefined>(undefined)
+  // As text, so that the page is drawn again only if a count changed.
+  useEffect(() => {
+    const take = (counts: InboxStats) => setNewest(JSON.stringify(counts, [...states]))
+    return listen('stats', take)
+  }, [])
+  const stats: Partial<InboxStats> = newest ? JSON.parse(newest) : (data?.stats ?? {})
+  const rows = useRows({
+    key: `entries ${search}`,
     on: ['changed'],
+    async ask(limit, signal) {
+      const path = `/entries${query({ ...filters(search), limit })}`
+      const { entries, hasMore } = await ask<EntriesAnswer>(path, { signal })
+      return { items: entries, hasMore }
+    },
   })
-  // A page may only follow the one that it was asked after.
-  useEffect(() => setOlder({ of: text, pages: [] }), [text])
-  const pages = older.of === text ? older.pages : []
-  const known = new Set<string>()
-  const entries = [...(data ? [data] : []), ...pages]
-    .flatMap((page) => page.entries)
-    .filter((one) => !known.has(one.id) && known.add(one.id))
-  const cursor = (pages.at(-1) ?? data)?.cursor
-  const more = async () => {
-    if (cursor === undefined) return
-    const path = `/entries${query({ ...filters, limit: 500, cursor })}`
-    const page = await ask<EntryRows>(path).catch(() => undefined)
-    if (!page) return
-    setOlder((before) => ({
-      of: text,
-      pages: before.of === text ? [...before.pages, page] : [page],
-    }))
-  }
-  return { entries, more, problem, loaded: data !== undefined }
-}
-
-function Row({ of }: { readonly of: EntryRow }) {
-  const legacy = of.receivedName !== undefined && of.receivedName !== of.name
+  // What is no longer shown must not be redriven.
+  const chosen = rows.items.filter(({ id }) => picked.value.has(id)).map(({ id }) => id)
+  const handlers = Object.keys(data?.history.failures ?? {})
+  const measured = data?.stats.latency?.handlers.map(({ handler }) => handler) ?? []
+  const fields: readonly FilterField[] = [
+    {
+      name: 'state',
+      label: 'State',
+      choices: states.map((one) => [one, `${stateWords(one)} (${stats[one] ?? '…'})`]),
+    },
+    { name: 'name', label: 'Event', choices: eventNames },
+    { name: 'handler', label: 'Handler', choices: [...new Set([...measured, ...handlers])] },
+    { name: 'reason', label: 'Reason', choices: Object.keys(reasons) },
+    { name: 'since', label: 'Received', choices: spanChoices },
+  ]
   return (
-    <>
-      <span>
-        <Status of={of.state} />
-      </span>
-      <span>
-        {of.name ?? of.receivedName ?? 'unreadable'}
-        {legacy && <span class="muted"> · as {of.receivedName}</span>}
-        {of.reason && <span class="muted"> · {of.reason}</span>}
-      </span>
-      <span class="muted mono more">{entityOf(of) ?? of.eventId}</span>
-      <span class="muted more">{of.attempts === 1 ? '1 attempt' : `${of.attempts} attempts`}</span>
-      <span class="muted end">
-        <Time at={of.receivedAt} />
-      </span>
-    </>
+    <ListPage
+      title="Entries"
+      path="entries"
+      nouns={['entry', 'entries']}
+      rows={rows}
+      filters={fields}
+      columns={columns}
+      searchHint="ID, event id, entity or event name"
+      noMatch="Search by part of an entry id or event name, or by a full event or entity id (these are stored as hashes)."
+      idOf={({ id }) => id}
+      picked={config.readOnly ? undefined : picked}
+      detail={EntryDetail}
+      actions={config.readOnly ? null : <Redrive ids={chosen} dead={stats.dead} />}
+      empty={
+        <Empty title="The inbox is empty">
+          <p>
+            Deliveries that your receiver accepts appear here. Send one with{' '}
+            <code>npx idv-webhooks send</code>.
+          </p>
+        </Empty>
+      }
+    />
   )
 }
 
-function Nothing({ filtered }: { readonly filtered: boolean }) {
-  if (!filtered) {
-    return (
-      <Empty title="The inbox is empty">
-        <p>
-          Deliveries that your receiver accepts appear here. Send one with{' '}
-          <code>npx idv-webhooks send</code>.
-        </p>
-      </Empty>
-    )
-  }
-  return (
-    <Empty title="Nothing fits">
-      <p>
-        Search by part of an entry id or event name, or by a full event or entity id (these are
-        stored as hashes).
-      </p>
-      <button type="button" onClick={() => go(href(['entries']))}>
-        Show all
-      </button>
-    </Empty>
-  )
+interface EntriesAnswer {
+  readonly entries: readonly InboxRow[]
+  readonly hasMore: boolean
 }
 
-function RedriveAll() {
-  const redrive = () => {
-    const title = 'Redrive all matching dead letters?'
-    const text =
-      'Each runs the handlers that have not succeeded yet, in order of arrival for each entity. Handlers that succeeded do not run again.'
-    return confirmed({ title, text, yes: 'Redrive' }, async () => {
-      const body = Object.fromEntries(route.peek().query)
-      const { entries } = await ask<{ readonly entries: number }>('/redrive', {
-        method: 'POST',
-        body,
-      })
-      resync.value++
-      return `${entries} will be handled again`
-    })
+function filters(search: URLSearchParams) {
+  const { since, ...rest } = Object.fromEntries(search)
+  return { ...rest, since: spanStart(since) ?? since }
+}
+
+const columns: readonly Column<InboxRow>[] = [
+  {
+    head: 'State',
+    cell: (one) => (
+      <>
+        <Status of={one.state} /> {hasFailedAgain(one) && <Badge tone="bad">failed again</Badge>}
+      </>
+    ),
+  },
+  {
+    head: 'Event',
+    kind: 'main',
+    cell: ({ name, receivedName }) => (
+      <>
+        {name ?? receivedName ?? 'unreadable'}
+        {receivedName !== undefined && receivedName !== name && (
+          <span class="muted"> · as {receivedName}</span>
+        )}
+      </>
+    ),
+  },
+  { head: 'Reason', kind: 'more', cell: ({ reason }) => reason && <code>{reason}</code> },
+  {
+    head: 'Entity',
+    kind: 'more',
+    cell: (one) => <code>{shortEntity(one)}</code>,
+  },
+  { head: 'ID', kind: 'more', cell: ({ id }) => <code>{id.slice(0, 13)}</code> },
+  { head: 'Attempts', kind: 'more', cell: ({ attempts }) => attempts },
+  { head: 'Received', kind: 'end', cell: ({ receivedAt }) => <Time at={receivedAt} /> },
+]
+
+/** The type and the beginning of the id: enough to tell rows apart. */
+function shortEntity({ entity, eventId }: InboxRow): string | undefined {
+  return entity ? `${entity.type}:${entity.id.slice(0, 8)}` : eventId
+}
+
+interface RedriveProps {
+  readonly ids: readonly string[]
+  /** How many dead letters there are. */
+  readonly dead: number | undefined
+}
+
+/** Redrives the chosen entries; without a choice, all dead letters that the filters show. */
+function Redrive({ ids, dead }: RedriveProps) {
+  const { query: search } = route.value
+  const isAll = ids.length === 0
+  // The store cannot redrive by handler or reason.
+  if (isAll && (search.get('state') !== 'dead' || search.has('handler') || search.has('reason'))) {
+    return null
+  }
+  if (isAll && !dead) return null
+  const count = search.size > 1 ? 'all that match' : dead === 1 ? '1 dead letter' : `all ${dead}`
+  const what = isAll ? count : String(ids.length)
+  const redrive = async () => {
+    const body = isAll ? filters(search) : { ids }
+    const answer = await ask<{ readonly entries: number }>('/redrive', { method: 'POST', body })
+    picked.value = new Set()
+    resync.value++
+    return `${answer.entries} queued again`
+  }
+  const question = {
+    title: `Redrive ${what}?`,
+    text: 'Each runs the handlers that have not succeeded yet, in order of arrival for each entity. Handlers that succeeded do not run again.',
   }
   return (
-    <button type="button" class="main" onClick={redrive}>
-      Redrive all
-    </button>
+    <Button kind="main" question={question} work={redrive}>
+      Redrive {what}
+    </Button>
   )
 }

@@ -1,13 +1,15 @@
 // Actions on an entry: each says what will happen before it does.
 /** @jsxImportSource preact */
-import { confirmed } from '../ui/confirm.tsx'
-import { ask, type EntryRow, entityOf } from './records.ts'
+import { Button } from '../ui/actions.tsx'
+import { ask, entityOf, type InboxRow } from './records.ts'
 
 interface EntryAction {
   readonly name: 'redrive' | 'replay' | 'dismiss'
   readonly from: readonly string[]
   readonly title: string
   readonly words: string
+  /** The words once it is done. */
+  readonly past: string
   readonly danger?: boolean
 }
 
@@ -16,6 +18,7 @@ const choices: readonly EntryAction[] = [
     name: 'redrive',
     from: ['dead', 'skipped', 'retry'],
     title: 'Redrive',
+    past: 'Queued again',
     words:
       'The handlers that have not succeeded yet run again now, with all attempts available. Handlers that succeeded do not run again.',
   },
@@ -23,6 +26,7 @@ const choices: readonly EntryAction[] = [
     name: 'replay',
     from: ['done'],
     title: 'Replay',
+    past: 'Queued again',
     words:
       'Every handler runs again on the stored bytes, including those that succeeded: their effects must be idempotent.',
   },
@@ -30,68 +34,63 @@ const choices: readonly EntryAction[] = [
     name: 'dismiss',
     from: ['dead'],
     title: 'Dismiss',
+    past: 'Dismissed',
     danger: true,
     words:
-      'No handler runs for it unless somebody redrives it. Later events of its entity that wait for it continue.',
+      'No handler runs for it unless an operator redrives it. Later events of its entity that wait for it continue.',
   },
 ]
 
-/** A button for each thing that may be done with an entry in its state. */
-export function EntryActions({
-  entry,
-  onDone,
-}: {
-  readonly entry: EntryRow
+interface ActionsProps {
+  readonly entry: InboxRow
   readonly onDone: () => void
-}) {
-  const act = ({ name, title, words, danger = false }: EntryAction) => {
-    const question = { title: `${title} this entry?`, text: words, yes: title, danger }
-    return confirmed(question, async () => {
-      await ask(`/entries/${encodeURIComponent(entry.id)}/${name}`, { method: 'POST' })
-      onDone()
-      return `${title}: done`
-    })
+}
+
+/** A button for each thing that may be done with an entry in its state. */
+export function EntryActions({ entry, onDone }: ActionsProps) {
+  const { id, state, erased, entity } = entry
+  const post = async (path: string, body?: object) => {
+    const answer = await ask<{ readonly entries: number }>(path, { method: 'POST', body })
+    onDone()
+    return answer.entries
+  }
+  const act = async ({ name, past }: EntryAction) => {
+    await post(`/entries/${encodeURIComponent(id)}/${name}`)
+    return past
+  }
+  const forget = async () => {
+    const { tenant = null, unreadable } = entry
+    // The tenant of an entry that no key opens is unknown.
+    const of = unreadable ? {} : { tenant }
+    return `${await post('/forget', { entity: entityOf(entry), ...of })} payloads are erased`
   }
   return (
     <>
       {choices
-        .filter(({ from }) => from.includes(entry.state) && !(entry.erased && from[0] !== 'dead'))
+        .filter(({ from }) => from.includes(state) && !(erased && from[0] !== 'dead'))
         .map((one) => (
-          <button
+          <Button
             key={one.name}
-            type="button"
-            class={one.danger ? 'danger' : 'main'}
-            onClick={() => act(one)}
+            kind={one.danger ? 'danger' : 'main'}
+            question={{ title: `${one.title} this entry?`, text: one.words }}
+            work={() => act(one)}
           >
             {one.title}
-          </button>
+          </Button>
         ))}
-      {entry.entity && !entry.erased && <Forget entry={entry} onDone={onDone} />}
+      {entity && !erased && (
+        <Button kind="danger" question={forgetting(entry)} work={forget}>
+          Forget
+        </Button>
+      )}
     </>
   )
 }
 
-function Forget({ entry, onDone }: { readonly entry: EntryRow; readonly onDone: () => void }) {
-  const entity = entityOf(entry) ?? ''
-  const forget = () => {
-    const title = `Forget ${entity}?`
-    const { tenant = null } = entry
-    // The tenant of one that no key opens is unknown.
-    const of = entry.unreadable ? {} : { tenant }
-    const whose = tenant === null ? '' : ` of the tenant ${tenant}`
-    const text = `Erases the payload of every event about this entity${whose} and, for a client, of its verifications. Entries that still wait are skipped. This cannot be undone.`
-    return confirmed({ title, text, yes: 'Forget', danger: true }, async () => {
-      const { entries } = await ask<{ readonly entries: number }>('/forget', {
-        method: 'POST',
-        body: { entity, ...of },
-      })
-      onDone()
-      return `${entries} payloads are erased`
-    })
+function forgetting(entry: InboxRow) {
+  const whose = entry.tenant === undefined ? '' : ` of the tenant ${entry.tenant}`
+  return {
+    title: `Forget ${entityOf(entry)}?`,
+    text: `Erases the payload of every event about this entity${whose} and, for a client, of its verifications. Entries that still wait are skipped. This cannot be undone.`,
   }
-  return (
-    <button type="button" class="danger" onClick={forget}>
-      Forget…
-    </button>
-  )
 }

@@ -5,168 +5,113 @@ import { config } from '../call.ts'
 import { type TestCase, toCurl, toTest } from '../export.ts'
 import { listen, useLoad } from '../load.ts'
 import { href } from '../route.ts'
-import { laidOut } from '../text.ts'
 import { duration, Time } from '../time.tsx'
-import { Badge, Status } from '../ui/badge.tsx'
-import { Body, Headers, ScrollText } from '../ui/bytes.tsx'
-import { Detail, DetailHead, Facts } from '../ui/detail.tsx'
-import { attempt, Copy } from '../ui/toast.tsx'
+import { Button, Copy } from '../ui/actions.tsx'
+import { Body, Headers, Json } from '../ui/bytes.tsx'
+import { Detail, type DetailProps } from '../ui/list-page.tsx'
+import { Badge, Facts, Id, Notice, Section, Status } from '../ui/parts.tsx'
 import { EntryActions } from './entry-actions.tsx'
-import { ask, type EntryRow, entityOf } from './records.ts'
+import { ask, entityOf, hasFailedAgain, type InboxRow } from './records.ts'
 
 interface ShownEntry {
-  readonly entry: EntryRow
+  readonly entry: InboxRow
   /** The entry of the same entity that is handled first. */
-  readonly waitsFor?: Pick<EntryRow, 'id' | 'dueAt'>
+  readonly waitsFor?: Pick<InboxRow, 'id' | 'dueAt'>
   readonly shape?: unknown
 }
 
 interface Payload {
   readonly headers: readonly (readonly [string, string])[]
   readonly url?: string
-  readonly receivedAt: string
   readonly body: string
 }
 
-interface EntryDetailProps {
-  readonly id: string
-  readonly onClose: () => void
-}
+const pathOf = (id: string) => `/entries/${encodeURIComponent(id)}`
 
-export function EntryDetail({ id, onClose }: EntryDetailProps) {
-  const path = `/entries/${encodeURIComponent(id)}`
+export function EntryDetail({ id, onClose }: DetailProps) {
   const { data, problem, reload } = useLoad({
     key: `entry ${id}`,
-    ask: (signal) => ask<ShownEntry>(path, { signal }),
+    ask: (signal) => ask<ShownEntry>(pathOf(id), { signal }),
     on: ['changed'],
   })
-  // An open entry changes without an event of its own, so every change of the inbox reloads it.
-  const open = data !== undefined && /^(?:stored|leased|retry)$/.test(data.entry.state)
+  const { entry, waitsFor, shape } = data ?? {}
+  // An open entry changes without an event of its own, so every look at the inbox reloads it.
+  const isOpen = entry !== undefined && /^(?:stored|leased|retry)$/.test(entry.state)
   // biome-ignore lint/correctness/useExhaustiveDependencies: reload is the same in effect
-  useEffect(() => (open ? listen('stats', reload) : undefined), [open])
+  useEffect(() => (isOpen ? listen('stats', reload) : undefined), [isOpen])
+  const actions = entry && (
+    <>
+      <Status of={entry.state} />
+      {hasFailedAgain(entry) && <Badge tone="bad">failed again</Badge>}
+      {!config.readOnly && <EntryActions entry={entry} onDone={reload} />}
+    </>
+  )
+  const title = entry ? (entry.name ?? entry.receivedName ?? 'Unreadable') : 'Entry'
   return (
-    <Detail label="Entry" problem={problem} onClose={onClose}>
-      {data && <Whole shown={data} onClose={onClose} onDone={reload} />}
+    <Detail label="Entry" {...{ title, problem, onClose, actions }}>
+      {entry && (
+        <>
+          <Why entry={entry} />
+          {waitsFor && <Behind of={waitsFor} />}
+          <Handlers entry={entry} />
+          {entry.erased ? (
+            <Notice>
+              The payload was erased. The entry remains so that duplicates are recognized.
+            </Notice>
+          ) : (
+            <PayloadSection entry={entry} shape={shape} />
+          )}
+          <EntryFacts entry={entry} />
+        </>
+      )}
     </Detail>
   )
 }
 
-interface WholeEntryProps {
-  readonly shown: ShownEntry
-  readonly onClose: () => void
-  readonly onDone: () => void
-}
-
-function Whole({ shown: { entry, waitsFor, shape }, onClose, onDone }: WholeEntryProps) {
-  return (
-    <>
-      <DetailHead title={entry.name ?? entry.receivedName ?? 'Unreadable'} onClose={onClose}>
-        <Status of={entry.state} />
-        {!config.readOnly && <EntryActions entry={entry} onDone={onDone} />}
-      </DetailHead>
-      <div class="stack">
-        <Why entry={entry} />
-        {waitsFor && <Behind of={waitsFor} />}
-        <EntryFacts entry={entry} />
-        <Handlers entry={entry} />
-        {entry.erased ? (
-          <p class="notice">
-            The payload was erased. The entry remains so that duplicates are recognized.
-          </p>
-        ) : (
-          <PayloadSection entry={entry} shape={shape} />
-        )}
-      </div>
-    </>
-  )
-}
-
-function PayloadSection({ entry, shape }: { readonly entry: EntryRow; readonly shape: unknown }) {
-  const [payload, setPayload] = useState<Payload | undefined>(undefined)
-  const reveal = () =>
-    attempt(async () => {
-      const path = `/entries/${encodeURIComponent(entry.id)}/reveal`
-      setPayload(payload ? undefined : await ask<Payload>(path, { method: 'POST' }))
-      return undefined
-    })
-  return (
-    <section class="stack" aria-label="Payload">
-      <div class="actions">
-        <button type="button" aria-pressed={payload !== undefined} onClick={reveal}>
-          {payload ? 'Mask again' : 'Reveal the payload'}
-        </button>
-        <Copy text={() => testOf(entry)}>Copy as test</Copy>
-        {payload && <Copy text={() => curlOf(payload)}>Copy as curl</Copy>}
-      </div>
-      {payload ? <PayloadView payload={payload} /> : <Shape shape={shape} />}
-    </section>
-  )
-}
-
-function Shape({ shape }: { readonly shape: unknown }) {
-  if (shape === undefined) return <p class="muted">The payload cannot be read.</p>
-  const text = typeof shape === 'string' ? shape : laidOut(shape)
-  return <ScrollText label="The payload, masked">{text}</ScrollText>
-}
-
-function PayloadView({ payload }: { readonly payload: Payload }) {
-  return (
-    <>
-      <section>
-        <h3>
-          Received{' '}
-          {payload.url && (
-            <>
-              at <span class="break">{payload.url}</span>
-            </>
-          )}
-        </h3>
-        <Headers pairs={payload.headers} />
-      </section>
-      <Body base64={payload.body} label="Body received" />
-    </>
-  )
-}
-
-const reasons: Readonly<Record<string, string>> = {
+/** Why an entry is where it is. */
+export const reasons: Readonly<Record<string, string>> = {
   HANDLER_FAILED: 'A handler threw on every attempt. Fix it, then redrive.',
   HANDLER_TIMEOUT: 'A handler exceeded its timeout on every attempt.',
   NON_RETRYABLE: 'A handler threw NonRetryable: no further attempt was made.',
   CRASHED: 'The process ended repeatedly while handling it.',
   UNREADABLE: 'The stored entry cannot be read: its encryption key is missing, or it is damaged.',
+  BODY_NOT_UTF8: 'The body is not UTF-8.',
+  BODY_NOT_JSON: 'The body is not JSON.',
+  ENVELOPE_INVALID: 'The body is not an event: its name or its data is missing.',
+  EVENT_INVALID: 'The data does not fit the schema of its event.',
   NO_HANDLER: 'No handler is registered for it. Register one, then redrive.',
   CONFLICT: 'An earlier delivery had the same id and other bytes. This one is kept as evidence.',
-  DISMISSED: 'Somebody dismissed it.',
+  DISMISSED: 'An operator dismissed it.',
   FORGOTTEN: 'The person it concerned was forgotten.',
 }
 
-/** Of a failed attempt after which another is made. */
+/** Why the latest attempt failed, if another follows. */
 const retried: Readonly<Record<string, string>> = {
   HANDLER_FAILED: 'A handler threw.',
   HANDLER_TIMEOUT: 'A handler exceeded its timeout.',
   CRASHED: 'The process ended while handling it.',
 }
 
-function Why({ entry: { reason, state, dueAt } }: { readonly entry: EntryRow }) {
-  if (!reason) return null
+function Why({ entry: { reason, state, dueAt } }: { readonly entry: InboxRow }) {
+  if (reason === undefined) return null
   if (state === 'retry') {
     return (
-      <p class="notice" data-tone="warn">
+      <Notice tone="warn">
         <strong>{reason}</strong> {retried[reason]} The next attempt is due <Time at={dueAt} />
         {config.readOnly ? '.' : '. Redrive makes it now.'}
-      </p>
+      </Notice>
     )
   }
   return (
-    <p class="notice" data-tone={state === 'dead' ? 'bad' : 'warn'}>
-      <strong>{reason}</strong> {reasons[reason] ?? 'It could not be understood as an event.'}
-    </p>
+    <Notice tone={state === 'dead' ? 'bad' : 'warn'}>
+      <strong>{reason}</strong> {reasons[reason]}
+    </Notice>
   )
 }
 
-function Behind({ of: { id, dueAt } }: { readonly of: Pick<EntryRow, 'id' | 'dueAt'> }) {
+function Behind({ of: { id, dueAt } }: { readonly of: Pick<InboxRow, 'id' | 'dueAt'> }) {
   return (
-    <p class="notice" data-tone="warn">
+    <Notice tone="warn">
       It waits for an earlier entry of the same entity, <a href={href(['entries', id])}>{id}</a>
       {dueAt && (
         <>
@@ -174,60 +119,15 @@ function Behind({ of: { id, dueAt } }: { readonly of: Pick<EntryRow, 'id' | 'due
         </>
       )}
       .
-    </p>
+    </Notice>
   )
 }
 
-function EntryFacts({ entry: one }: { readonly entry: EntryRow }) {
-  const entity = entityOf(one)
-  const isRenamed = one.receivedName !== undefined && one.receivedName !== one.name
-  const again =
-    one.generation > 0 ? ` since it was handed back (${one.generation} times so far)` : ''
-  const took = one.settledAt && Date.parse(one.settledAt) - Date.parse(one.receivedAt)
-  return (
-    <section>
-      <h3>Facts</h3>
-      <Facts
-        of={{
-          Entry: <code>{one.id}</code>,
-          Event: one.eventId && <code>{one.eventId}</code>,
-          'Arrived as': isRenamed && <code>{one.receivedName}</code>,
-          Entity: entity && <a href={href(['entries'], { entity })}>{entity}</a>,
-          Tenant: one.tenant,
-          Source: one.source,
-          Received: <Time at={one.receivedAt} />,
-          Due: one.dueAt && <Time at={one.dueAt} />,
-          Settled: one.settledAt && (
-            <>
-              <Time at={one.settledAt} />
-              {typeof took === 'number' && <span class="muted"> after {duration(took)}</span>}
-            </>
-          ),
-          Attempts: `${one.attempts}${again}`,
-          Size: `${one.bytes} bytes`,
-          'Conflicts with': one.conflictOf && (
-            <a href={href(['entries', one.conflictOf])}>{one.conflictOf}</a>
-          ),
-        }}
-      />
-    </section>
-  )
-}
-
-function Handlers({ entry: { handled, failures } }: { readonly entry: EntryRow }) {
+function Handlers({ entry: { handled, failures } }: { readonly entry: InboxRow }) {
   if (handled.length + failures.length === 0) return null
   return (
-    <section>
-      <h3>Handlers</h3>
+    <Section title="Handlers">
       <ul class="steps">
-        {handled.map((name) => (
-          <li key={name}>
-            <Badge tone="good" sign="✓">
-              done
-            </Badge>
-            <code>{name}</code>
-          </li>
-        ))}
         {failures.map(({ handler, code, error }) => (
           <li key={handler}>
             <Badge tone="bad" sign="✕">
@@ -236,21 +136,91 @@ function Handlers({ entry: { handled, failures } }: { readonly entry: EntryRow }
             <code>{handler}</code> <span>{code}</span> <span class="muted break">{error}</span>
           </li>
         ))}
+        {handled.map((name) => (
+          <li key={name}>
+            <Badge tone="good" sign="✓">
+              done
+            </Badge>
+            <code>{name}</code>
+          </li>
+        ))}
       </ul>
-    </section>
+    </Section>
   )
 }
 
-async function testOf({ id, name }: EntryRow): Promise<string> {
-  const path = `/entries/${encodeURIComponent(id)}/capture`
-  const { capture } = await ask<Pick<TestCase, 'capture'>>(path, {
-    method: 'POST',
-  })
-  return toTest({
-    title: `${name ?? id} is handled as it arrived`,
-    capture,
-    outcome: 'handled',
-  })
+/** The payload: its shape until it is revealed, which the server records first. */
+function PayloadSection({ entry, shape }: { readonly entry: InboxRow; readonly shape: unknown }) {
+  const [payload, setPayload] = useState<Payload | undefined>(undefined)
+  const reveal = async () => {
+    const path = `${pathOf(entry.id)}/reveal`
+    setPayload(payload ? undefined : await ask<Payload>(path, { method: 'POST' }))
+  }
+  return (
+    <Section title="Payload">
+      <div class="stack">
+        <div class="actions">
+          <Button isPressed={payload !== undefined} work={reveal}>
+            {payload ? 'Mask again' : 'Reveal the payload'}
+          </Button>
+          <Copy text={() => testOf(entry)}>Copy as test</Copy>
+          {payload && <Copy text={() => curlOf(payload)}>Copy as curl</Copy>}
+        </div>
+        {payload ? (
+          <>
+            <Body base64={payload.body} label="Received body" />
+            {payload.url && <p class="break">Received at {payload.url}</p>}
+            <Headers pairs={payload.headers} />
+          </>
+        ) : shape === undefined || typeof shape === 'string' ? (
+          <p class="muted">{shape ?? 'The payload cannot be read.'}</p>
+        ) : (
+          <Json label="The payload, masked" value={shape} />
+        )}
+      </div>
+    </Section>
+  )
+}
+
+function EntryFacts({ entry }: { readonly entry: InboxRow }) {
+  const { id, eventId, name, receivedName, tenant, source, receivedAt, dueAt } = entry
+  const { settledAt, attempts, generation, bytes, conflictOf } = entry
+  const entity = entityOf(entry)
+  const took = settledAt && duration(Date.parse(settledAt) - Date.parse(receivedAt))
+  const again =
+    generation > 0 ? `, after ${generation} ${generation === 1 ? 'redrive' : 'redrives'}` : ''
+  return (
+    <Section title="Details">
+      <Facts
+        of={{
+          Entry: <Id of={id} />,
+          Event: eventId && <Id of={eventId} />,
+          'Arrived as': receivedName !== name && receivedName,
+          Entity: entity && <Id of={entity} href={href(['entries'], { entity })} />,
+          Tenant: tenant && <a href={href(['entries'], { tenant })}>{tenant}</a>,
+          Source: source,
+          Received: <Time at={receivedAt} />,
+          Due: dueAt && <Time at={dueAt} />,
+          Settled: settledAt && (
+            <>
+              <Time at={settledAt} /> <span class="muted">after {took}</span>
+            </>
+          ),
+          Attempts: `${attempts}${again}`,
+          Size: `${bytes.toLocaleString('en')} bytes`,
+          'Conflicts with': conflictOf && (
+            <Id of={conflictOf} href={href(['entries', conflictOf])} />
+          ),
+        }}
+      />
+    </Section>
+  )
+}
+
+async function testOf({ id, name }: InboxRow): Promise<string> {
+  const path = `${pathOf(id)}/capture`
+  const { capture } = await ask<Pick<TestCase, 'capture'>>(path, { method: 'POST' })
+  return toTest({ title: `${name ?? id} is handled as it arrived`, capture, outcome: 'handled' })
 }
 
 function curlOf({ headers, url, body }: Payload): string {

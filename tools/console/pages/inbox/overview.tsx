@@ -1,25 +1,35 @@
-// How the inbox goes: what waits and for how long, what arrived over time, and the legacy names that
-// still arrive.
+// How the inbox is doing: what needs attention, events over time, failures, and each handler's times.
 /** @jsxImportSource preact */
 import { useEffect, useState } from 'preact/hooks'
-import type { InboxStats } from '../../../../src/inbox/admin.ts'
+import type { HandlerLatency, InboxStats } from '../../../../src/inbox/admin.ts'
 import { listen, useLoad } from '../load.ts'
 import { filter, href, route } from '../route.ts'
 import { duration, setServerClock, Time } from '../time.tsx'
 import { Chart } from '../ui/chart.tsx'
-import { Empty, Facts, Failed } from '../ui/detail.tsx'
-import { Page } from '../ui/shell.tsx'
-import { ask, type Overview, states } from './records.ts'
+import {
+  Badge,
+  Card,
+  Empty,
+  Failed,
+  Figure,
+  Page,
+  Select,
+  Status,
+  stateWords,
+  toneOf,
+} from '../ui/parts.tsx'
+import { type Column, Table } from '../ui/table.tsx'
+import { hasFailedAgain, type InboxOverview, type InboxRow, overviewOf, states } from './records.ts'
 
-const spans = { '1h': 'the last hour', '24h': 'the last day', '7d': 'the last week' } as const
+const spans: Readonly<Record<string, string>> = {
+  '1h': 'the last hour',
+  '24h': 'the last day',
+  '7d': 'the last week',
+}
 
 export function OverviewPage() {
   const span = route.value.query.get('span') ?? '1h'
-  const { data, problem } = useLoad({
-    key: `overview ${span}`,
-    ask: (signal) => ask<Overview>(`/overview?span=${span}`, { signal }),
-    on: ['changed'],
-  })
+  const { data, problem } = useLoad(overviewOf(span))
   // Lag and age grow also while nothing happens.
   const [stats, setStats] = useState<InboxStats | undefined>(undefined)
   useEffect(() => listen<InboxStats>('stats', setStats), [])
@@ -27,105 +37,76 @@ export function OverviewPage() {
     if (data) setServerClock(data.now, false)
   }, [data])
   return (
-    <Page title="Overview" actions={<Spans at={span} />}>
-      {problem && <Failed problem={problem} />}
-      {data && <Figures stats={stats ?? data.stats} />}
-      {data && <Arrivals of={data} words={spans[span as keyof typeof spans] ?? ''} />}
+    <Page
+      title="Overview"
+      actions={
+        <Select
+          label="Span"
+          value={span}
+          choices={Object.entries(spans)}
+          onChange={(one) => filter({ span: one === '1h' ? undefined : one })}
+        />
+      }
+    >
+      <Failed problem={problem} />
       {data && (
-        <div class="columns">
+        <>
+          <Figures stats={stats ?? data.stats} />
+          <Events of={data} words={spans[span] ?? 'the last hour'} />
+          <Card title="Recent failures">
+            <Failures of={data} />
+          </Card>
+          <Card title={`By handler, in ${spans[span]}`}>
+            <Handlers of={data} />
+          </Card>
           <Legacy of={data} />
-          <Store of={data} />
-        </div>
+        </>
       )}
     </Page>
   )
 }
 
-function Spans({ at }: { readonly at: string }) {
-  return (
-    <label>
-      <span class="hidden">Span</span>
-      <select
-        value={at}
-        onChange={({ currentTarget: { value } }) =>
-          filter({ span: value === '1h' ? undefined : value })
-        }
-      >
-        {Object.entries(spans).map(([span, words]) => (
-          <option key={span} value={span}>
-            {words}
-          </option>
-        ))}
-      </select>
-    </label>
-  )
-}
-
-const words: Readonly<Record<string, string>> = {
-  stored: 'waiting',
-  leased: 'being handled',
-  retry: 'to be tried again',
-  done: 'done',
-  dead: 'dead letters',
-  skipped: 'skipped',
-}
-
-const inWords = (state: string, count: number) =>
-  state === 'dead' && count === 1 ? 'dead letter' : (words[state] ?? state)
-
 function Figures({ stats }: { readonly stats: InboxStats }) {
   return (
     <div class="figures">
       {states.map((state) => (
-        <a key={state} class="figure" href={href(['entries'], { state })}>
-          <b data-testid={`count-${state}`}>{stats[state].toLocaleString('en')}</b>
-          <span>{inWords(state, stats[state])}</span>
-        </a>
+        <Figure
+          key={state}
+          name={state === 'dead' && stats.dead !== 1 ? 'dead letters' : stateWords(state)}
+          value={stats[state]}
+          tone={state === 'dead' && stats.dead > 0 ? 'bad' : undefined}
+          href={href(['entries'], { state })}
+        />
       ))}
-      <div class="figure">
-        <b>{duration(stats.lag)}</b>
-        <span>lag</span>
-      </div>
-      <div class="figure">
-        <b>{stats.oldestAge === undefined ? '–' : duration(stats.oldestAge)}</b>
-        <span>oldest open</span>
-      </div>
+      <Figure name="lag" value={duration(stats.lag)} />
+      <Figure
+        name="oldest pending"
+        value={stats.oldestAge === undefined ? '–' : duration(stats.oldestAge)}
+      />
     </div>
   )
 }
 
-const tones = {
-  done: 'good',
-  dead: 'bad',
-  retry: 'warn',
-  stored: 'info',
-  leased: 'info',
-  skipped: 'calm',
-} as const
-
-interface ArrivalsProps {
-  readonly of: Overview
+interface EventsProps {
+  readonly of: InboxOverview
   readonly words: string
 }
 
-function Arrivals({ of: { history }, words: span }: ArrivalsProps) {
+function Events({ of: { history }, words }: EventsProps) {
   const { buckets, width, readBackTo } = history
   const any = buckets.some(({ counts }) => Object.keys(counts).length > 0)
+  const title = `Events in ${words}, by outcome`
   return (
-    <section class="card">
-      <header>
-        <h2>Arrived in {span}, by what became of it</h2>
-        <span class="hint">a bar is {duration(width)}</span>
-      </header>
+    <Card title={title} actions={<span class="hint">per {duration(width)}</span>}>
       {any ? (
         <Chart
-          label={`Deliveries that arrived in ${span}`}
+          label={title}
           bars={buckets.map(({ at, counts }) => ({
             at,
-            parts: Object.entries(tones).map(([state, tone]) => ({
-              name: words[state] ?? state,
-              tone,
-              count: counts[state as keyof typeof tones] ?? 0,
+            parts: states.map((state) => ({
+              name: stateWords(state),
+              tone: toneOf(state),
+              count: counts[state] ?? 0,
             })),
           }))}
         />
@@ -142,64 +123,98 @@ function Arrivals({ of: { history }, words: span }: ArrivalsProps) {
           Only the newest 5,000 are counted, back to <Time at={readBackTo} />.
         </p>
       )}
-    </section>
+    </Card>
   )
 }
 
-function Legacy({ of: { history } }: { readonly of: Overview }) {
+const failureColumns: readonly Column<InboxRow>[] = [
+  { head: 'State', cell: ({ state }) => <Status of={state} /> },
+  {
+    head: 'Event',
+    kind: 'main',
+    cell: ({ name, receivedName }) => name ?? receivedName ?? 'unreadable',
+  },
+  {
+    head: 'Reason',
+    cell: (one) => (
+      <>
+        <code>{one.reason}</code> {hasFailedAgain(one) && <Badge tone="bad">failed again</Badge>}
+      </>
+    ),
+  },
+  {
+    head: 'Handler',
+    cell: ({ failures }) => failures.map(({ handler, error }) => `${handler}: ${error}`).join(', '),
+  },
+  { head: 'Received', kind: 'end', cell: ({ receivedAt }) => <Time at={receivedAt} /> },
+]
+
+function Failures({ of: { failing } }: { readonly of: InboxOverview }) {
+  if (failing.length === 0) return <p class="muted">None.</p>
+  return (
+    <Table
+      label="Recent failures"
+      items={failing}
+      columns={failureColumns}
+      idOf={({ id }) => id}
+      hrefOf={({ id }) => href(['entries', id])}
+    />
+  )
+}
+
+type HandlerRow = Partial<HandlerLatency> & { readonly handler: string; readonly failed: number }
+
+const time = (ms: number | undefined) => (ms === undefined ? '–' : duration(ms))
+
+const handlerColumns: readonly Column<HandlerRow>[] = [
+  { head: 'Handler', kind: 'main', cell: ({ handler }) => handler },
+  { head: 'Done', cell: ({ entries }) => entries ?? 0 },
+  { head: 'p50', cell: ({ p50 }) => time(p50) },
+  { head: 'p95', cell: ({ p95 }) => time(p95) },
+  {
+    head: 'Failures',
+    kind: 'end',
+    cell: ({ failed }) => (failed > 0 ? <Badge tone="bad">{failed}</Badge> : 0),
+  },
+]
+
+/** The times from an event's occurrence until its entry was done. */
+function Handlers({ of: { stats, history } }: { readonly of: InboxOverview }) {
+  const measured = stats.latency?.handlers ?? []
+  const others = Object.keys(history.failures).filter(
+    (name) => !measured.some(({ handler }) => handler === name),
+  )
+  const rows = [...measured, ...others.map((handler) => ({ handler }))].map((one) => ({
+    ...one,
+    failed: history.failures[one.handler] ?? 0,
+  }))
+  if (rows.length === 0) return <p class="muted">No handler ran.</p>
+  return (
+    <Table
+      label="By handler"
+      items={rows}
+      columns={handlerColumns}
+      idOf={({ handler }) => handler}
+      hrefOf={({ handler }) => href(['entries'], { handler })}
+    />
+  )
+}
+
+function Legacy({ of: { history } }: { readonly of: InboxOverview }) {
   const names = Object.entries(history.legacyNames).sort(([, one], [, other]) => other - one)
+  if (names.length === 0) return null
   return (
-    <section class="card">
-      <h2>Legacy names</h2>
-      {names.length === 0 ? (
-        <p>
-          None arrived in this period. After a week without any, reject them with{' '}
-          <code>legacy: 'reject'</code>.
-        </p>
-      ) : (
-        <>
-          <Chart
-            label="Deliveries under a legacy name"
-            bars={history.buckets.map(({ at, legacy }) => ({
-              at,
-              parts: [{ name: 'legacy', tone: 'warn', count: legacy }],
-            }))}
-          />
-          <ul class="steps">
-            {names.map(([name, count]) => (
-              <li key={name}>
-                <code>{name}</code> <span class="muted">{count} times</span>
-              </li>
-            ))}
-          </ul>
-        </>
-      )}
-    </section>
-  )
-}
-
-const facts: Readonly<Record<string, string>> = {
-  order: 'Order kept per',
-  survives: 'Survives',
-  dedupeDays: 'Duplicates known for days',
-  tx: 'Transactions for handlers',
-  shared: 'Several processes',
-  fairness: 'Fair between',
-  erases: 'Erased bytes are',
-}
-
-function Store({ of: { capabilities } }: { readonly of: Overview }) {
-  return (
-    <section class="card">
-      <h2>Store</h2>
-      <Facts
-        of={Object.fromEntries(
-          Object.entries(capabilities).map(([name, value]) => [
-            facts[name] ?? name,
-            typeof value === 'boolean' ? (value ? 'yes' : 'no') : `${value}`,
-          ]),
-        )}
-      />
-    </section>
+    <Card title="Legacy names">
+      <p class="muted">
+        After a week without any, reject them with <code>legacy: 'reject'</code>.
+      </p>
+      <ul class="steps">
+        {names.map(([name, count]) => (
+          <li key={name}>
+            <code>{name}</code> <span class="muted">{count} times</span>
+          </li>
+        ))}
+      </ul>
+    </Card>
   )
 }

@@ -2,45 +2,62 @@
 /** @jsxImportSource preact */
 import { useState } from 'preact/hooks'
 import { memberTypes } from '../../../../src/protocol/values.ts'
-import { call, type FieldProblem, Problem } from '../call.ts'
+import { call } from '../call.ts'
 import { useLoad } from '../load.ts'
 import { href } from '../route.ts'
 import { Time } from '../time.tsx'
-import { Status } from '../ui/badge.tsx'
-import { confirmed } from '../ui/confirm.tsx'
-import { Detail, DetailHead, Facts } from '../ui/detail.tsx'
-import { type FormField, FormFields, toBody, type Values, words } from '../ui/form.tsx'
-import { isRevealed, Masked, RevealButton } from '../ui/masked.tsx'
-import { type FilterField, listed, RecordsPage } from './records.tsx'
-import { type Client, control, type DeliveryLine } from './resources.ts'
-import { History } from './verification.tsx'
-
-const identity = [
-  'nameFirst',
-  'nameLast',
-  'businessName',
-  'email',
-  'phone',
-  'externalId',
-  'addressLine1',
-  'addressLine2',
-  'city',
-  'region',
-  'postalCode',
-  'country',
-] as const
+import { Button } from '../ui/actions.tsx'
+import { Form, type FormField, words } from '../ui/form.tsx'
+import { Detail, type DetailProps, type FilterField } from '../ui/list-page.tsx'
+import { Facts, Id, Section, Status } from '../ui/parts.tsx'
+import type { Column } from '../ui/table.tsx'
+import { RecordsPage } from './records.tsx'
+import { type Client, control, type DeliverySummary, own } from './resources.ts'
+import { EventsSent } from './verifications.tsx'
 
 const filters: readonly FilterField[] = [
-  { name: 'memberType', choices: memberTypes },
-  { name: 'active', choices: ['true', 'false'] },
-  { name: 'sort', choices: ['name', 'created_at', 'request_count'] },
+  { name: 'memberType', label: 'Type', choices: memberTypes },
+  {
+    name: 'active',
+    label: 'State',
+    choices: [
+      ['true', 'active'],
+      ['false', 'deleted'],
+    ],
+  },
+  { name: 'sort', label: 'Sort', choices: ['name', ['request_count', 'most verifications']] },
 ]
 
-const fields: readonly FormField[] = [
-  ...identity.map((name) => ({ name })),
-  { name: 'memberType', kind: 'choice', choices: memberTypes, hint: 'individual by default' },
-  { name: 'metadata', kind: 'json', hint: 'JSON' },
+const fields = [
+  { name: 'nameFirst', label: 'First name' },
+  { name: 'nameLast', label: 'Last name' },
+  { name: 'businessName' },
+  { name: 'email' },
+  { name: 'phone' },
+  { name: 'memberType', label: 'Type', kind: 'choice', choices: memberTypes },
+  { name: 'addressLine1' },
+  { name: 'addressLine2' },
+  { name: 'city' },
+  { name: 'region' },
+  { name: 'postalCode' },
+  { name: 'country', hint: 'Two letters' },
+  { name: 'externalId', label: 'External ID' },
+  { name: 'metadata', kind: 'json', hint: 'JSON', isRare: true },
+] as const satisfies readonly FormField[]
+
+const columns: readonly Column<Client>[] = [
+  { head: 'State', cell: ({ active }) => <Status of={active ? 'active' : 'deleted'} /> },
+  { head: 'Name', kind: 'main', cell: nameOf },
+  { head: 'Type', kind: 'more', cell: ({ memberType }) => memberType },
+  { head: 'Verifications', kind: 'more', cell: ({ requestCount }) => requestCount },
+  { head: 'ID', kind: 'more', cell: ({ id }) => <code>{id.slice(0, 8)}</code> },
+  { head: 'Created', kind: 'end', cell: ({ createdAt }) => <Time at={createdAt} /> },
 ]
+
+function nameOf({ nameFirst, nameLast, businessName, email, id }: Client): string {
+  const person = [nameFirst, nameLast].filter(Boolean).join(' ')
+  return person || businessName || email || id.slice(0, 8)
+}
 
 export function ClientsPage() {
   return (
@@ -48,146 +65,95 @@ export function ClientsPage() {
       title="Clients"
       what="client"
       filters={filters}
+      columns={columns}
       fields={fields}
-      row={(one) => <Row of={one} />}
       detail={ClientDetail}
-      none="A client is a record of your customer. Verifications can be linked to it."
+      empty="A client is a record of your customer. Verifications can be linked to it."
     />
-  )
-}
-
-const nameOf = ({ nameFirst, nameLast, businessName, email }: Client) =>
-  [nameFirst, nameLast].filter(Boolean).join(' ') || businessName || email
-
-function Row({ of }: { readonly of: Client }) {
-  return (
-    <>
-      <span>
-        <Status of={of.active ? 'active' : 'deleted'} />
-      </span>
-      <span>
-        <Masked of={listed}>{nameOf(of)}</Masked>{' '}
-        <span class="muted mono">{of.id.slice(0, 8)}</span>
-      </span>
-      <span class="muted more">{of.memberType}</span>
-      <span class="muted more">{of.requestCount} requests</span>
-      <span class="muted end">
-        <Time at={of.createdAt} />
-      </span>
-    </>
   )
 }
 
 interface ShownClient {
   readonly client: Client
-  readonly deliveries: readonly DeliveryLine[]
+  readonly deliveries: readonly DeliverySummary[]
 }
 
-function ClientDetail({ id, onClose }: { readonly id: string; readonly onClose: () => void }) {
+function ClientDetail({ id, onClose }: DetailProps) {
   const { data, problem } = useLoad({
     key: `client ${id}`,
-    ask: (signal) => call<ShownClient>(`/_console/clients/${encodeURIComponent(id)}`, { signal }),
+    ask: (signal) => call<ShownClient>(`${own}/clients/${encodeURIComponent(id)}`, { signal }),
     on: ['client', 'delivery', 'state'],
   })
+  const [isEditing, edit] = useState(false)
+  const client = data?.client
+  const save = async (body: object) => {
+    await call(`${control}/clients/${id}`, { method: 'PATCH', body })
+    edit(false)
+  }
+  const actions = client && (
+    <>
+      <Status of={client.active ? 'active' : 'deleted'} />
+      {client.active && (
+        <>
+          <Button work={() => edit(!isEditing)}>{isEditing ? 'Cancel' : 'Edit'}</Button>
+          <Button kind="danger" question={deletion} work={() => remove(id)}>
+            Delete
+          </Button>
+        </>
+      )}
+    </>
+  )
+  const title = client ? nameOf(client) : 'Client'
   return (
-    <Detail label="Client" problem={problem} onClose={onClose}>
-      {data && <Whole shown={data} onClose={onClose} />}
+    <Detail label="Client" {...{ title, problem, onClose, actions }}>
+      {client && (
+        <>
+          {isEditing && client.active ? (
+            <Form
+              label="Edit the client"
+              fields={fields}
+              start={{ ...client }}
+              submit="Save"
+              onSubmit={save}
+            />
+          ) : (
+            <ClientFacts client={client} />
+          )}
+          <EventsSent deliveries={data.deliveries} />
+        </>
+      )}
     </Detail>
   )
 }
 
-function Whole({ shown, onClose }: { readonly shown: ShownClient; readonly onClose: () => void }) {
-  const { client, deliveries } = shown
-  const { id, active } = client
-  const [editing, setEditing] = useState(false)
-  // Its fields are filled in with what they hold: masked again, they are gone.
-  const edits = editing && active && isRevealed(id)
-  return (
-    <>
-      <DetailHead title={<Masked of={id}>{nameOf(client) ?? id}</Masked>} onClose={onClose}>
-        <Status of={active ? 'active' : 'deleted'} />
-        <RevealButton of={id}>Reveal identity data</RevealButton>
-        {active && isRevealed(id) && (
-          <button type="button" onClick={() => setEditing(!editing)}>
-            {edits ? 'Cancel' : 'Edit'}
-          </button>
-        )}
-        {active && <Delete id={id} />}
-      </DetailHead>
-      <div class="stack">
-        {edits ? (
-          <Edit client={client} onDone={() => setEditing(false)} />
-        ) : (
-          <ClientFacts client={client} />
-        )}
-        <History deliveries={deliveries} />
-      </div>
-    </>
-  )
+const deletion = {
+  title: 'Delete this client?',
+  text: 'It remains readable with active: false, and client.deleted is sent.',
 }
 
-function Delete({ id }: { readonly id: string }) {
-  const remove = () => {
-    const text = 'It remains readable with active: false, and client.deleted is sent.'
-    const question = { title: 'Delete this client?', text, yes: 'Delete', danger: true }
-    return confirmed(question, async () => {
-      await call(`${control}/clients/${id}`, { method: 'DELETE' })
-      return 'Deleted'
-    })
-  }
-  return (
-    <button type="button" class="danger" onClick={remove}>
-      Delete
-    </button>
-  )
+async function remove(id: string): Promise<string> {
+  await call(`${control}/clients/${id}`, { method: 'DELETE' })
+  return 'Deleted'
 }
 
 function ClientFacts({ client }: { readonly client: Client }) {
-  const { id, memberType, requestCount, createdAt, updatedAt, metadata } = client
-  const masked = (text: string | null) => <Masked of={id}>{text}</Masked>
+  const { id, requestCount, createdAt, updatedAt } = client
+  const given = fields.map((field) => {
+    const value = client[field.name]
+    const label = 'label' in field ? field.label : words(field.name)
+    return [label, typeof value === 'object' && value ? JSON.stringify(value) : value] as const
+  })
   return (
-    <section>
-      <h3>Facts</h3>
+    <Section title="Details">
       <Facts
         of={{
-          Id: <code>{id}</code>,
-          'Member type': memberType,
-          ...Object.fromEntries(identity.map((name) => [words(name), masked(client[name])])),
-          Metadata: masked(metadata && JSON.stringify(metadata)),
+          ID: <Id of={id} />,
+          ...Object.fromEntries(given),
           Verifications: <a href={href(['verifications'], { clientId: id })}>{requestCount}</a>,
           Created: <Time at={createdAt} />,
           Updated: <Time at={updatedAt} />,
         }}
       />
-    </section>
-  )
-}
-
-function Edit({ client, onDone }: { readonly client: Client; readonly onDone: () => void }) {
-  const [values, setValues] = useState<Values>(
-    Object.fromEntries(Object.entries(client).filter(([, value]) => value !== null)),
-  )
-  const [errors, setErrors] = useState<readonly FieldProblem[]>([])
-  const save = async () => {
-    const { body, errors: own } = toBody(fields, values)
-    setErrors(own)
-    if (own.length > 0) return
-    try {
-      await call(`${control}/clients/${client.id}`, { method: 'PATCH', body })
-      onDone()
-    } catch (error) {
-      if (!(error instanceof Problem)) throw error
-      setErrors(error.errors)
-    }
-  }
-  return (
-    <div class="stack">
-      <FormFields {...{ fields, values, errors }} onChange={setValues} />
-      <div class="actions">
-        <button type="button" class="main" onClick={save}>
-          Save
-        </button>
-      </div>
-    </div>
+    </Section>
   )
 }

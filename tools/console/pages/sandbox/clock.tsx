@@ -1,19 +1,14 @@
-// The sandbox's clock: freeze it, move it on, set it. Expiries and retries fall due as it moves.
+// The sandbox's clock: freeze it, advance it, set it. It shows what falls due next, and after a jump
+// what happened on the way.
 /** @jsxImportSource preact */
-import { useEffect, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import { call } from '../call.ts'
 import { useLoad } from '../load.ts'
-import { serverNow, setServerClock } from '../time.tsx'
-import { Badge } from '../ui/badge.tsx'
-import { confirmed } from '../ui/confirm.tsx'
-import { Page } from '../ui/shell.tsx'
-import { attempt } from '../ui/toast.tsx'
-import { control } from './resources.ts'
-
-export interface ShownClock {
-  readonly now: string
-  readonly frozen: boolean
-}
+import { clockTime, serverNow } from '../time.tsx'
+import { attempt, Button } from '../ui/actions.tsx'
+import { Badge, Card, Failed, Notice, Page } from '../ui/parts.tsx'
+import { DueTable } from './overview.tsx'
+import { control, type Overview, overview } from './resources.ts'
 
 const leaps = [
   ['1 minute', 60],
@@ -23,92 +18,112 @@ const leaps = [
 ] as const
 
 export function ClockPage() {
-  const { data, reload } = useLoad({
-    key: 'clock',
-    ask: (signal) => call<ShownClock>(`${control}/clock`, { signal }),
-    on: ['clock', 'state'],
-  })
-  const [wanted, setWanted] = useState('')
-  useEffect(() => {
-    if (data) setServerClock(data.now, data.frozen)
-  }, [data])
-  const change = (method: string, path: string, body: object) =>
-    attempt(async () => {
-      await call(`${control}${path}`, { method, body })
-      reload()
-      return undefined
-    })
-  if (!data) return <Page title="Clock">{null}</Page>
+  const { data, problem, reload } = useLoad(overview)
+  const [summary, setSummary] = useState('')
+  const change = (method: string, path: string, body: object) => async () => {
+    const before = await overview.ask()
+    await call(`${control}${path}`, { method, body })
+    const after = await overview.ask()
+    setSummary('frozen' in body ? '' : summaryOf(before, after))
+    reload()
+  }
+  if (!data) return <Page title="Clock">{<Failed problem={problem} />}</Page>
+  const { frozen } = data
   return (
-    <Page title="Clock" actions={<Reset />}>
-      <article class="card">
-        <header>
-          <h2 class="mono" data-testid="now">
-            {new Date(serverNow()).toISOString().replace('T', ' ').slice(0, 19)} UTC
-          </h2>
-          <Badge tone={data.frozen ? 'warn' : 'good'} sign={data.frozen ? 'Ⅱ' : '▶'}>
-            {data.frozen ? 'frozen' : 'running'}
+    <Page
+      title="Clock"
+      actions={
+        <Button kind="danger" question={resetting} work={reset}>
+          Reset the sandbox
+        </Button>
+      }
+    >
+      <Failed problem={problem} />
+      <Card
+        title={
+          <>
+            {clockTime(serverNow())}{' '}
+            <span class="muted mono" data-testid="now">
+              {new Date(serverNow()).toISOString().replace('T', ' ').slice(0, 19)} UTC
+            </span>
+          </>
+        }
+        actions={
+          <Badge tone={frozen ? 'warn' : 'good'} sign={frozen ? 'Ⅱ' : '▶'}>
+            {frozen ? 'frozen' : 'running'}
           </Badge>
-        </header>
+        }
+      >
         <div class="actions">
-          <button
-            type="button"
-            class="main"
-            onClick={() => change('PUT', '/clock', { frozen: !data.frozen })}
-          >
-            {data.frozen ? 'Let it run' : 'Freeze'}
-          </button>
+          <Button kind="main" work={change('PUT', '/clock', { frozen: !frozen })}>
+            {frozen ? 'Let it run' : 'Freeze'}
+          </Button>
           {leaps.map(([words, seconds]) => (
-            <button
-              key={words}
-              type="button"
-              onClick={() => change('POST', '/clock/advance', { seconds })}
-            >
+            <Button key={words} work={change('POST', '/clock/advance', { seconds })}>
               Advance {words}
-            </button>
+            </Button>
           ))}
         </div>
-        <form
-          class="actions"
-          onSubmit={(event) => {
-            event.preventDefault()
-            change('PUT', '/clock', { now: wanted })
-          }}
-        >
-          <label>
-            Set to{' '}
-            <input
-              value={wanted}
-              placeholder="2026-01-31T12:00:00Z"
-              onInput={({ currentTarget }) => setWanted(currentTarget.value)}
-            />
-          </label>
-          <button type="submit" disabled={!wanted}>
-            Set and freeze
-          </button>
-        </form>
+        <SetTime onSet={(now) => attempt(change('PUT', '/clock', { now }))} />
+        {summary && <Notice>{summary}</Notice>}
         <p class="hint">
           Everything that falls due on the way happens in chronological order: retries, expiries,
           ends of old secrets. While the clock is frozen, rate limits do not reset.
         </p>
-      </article>
+      </Card>
+      <Card title="Due next">
+        <DueTable due={data.due} />
+      </Card>
     </Page>
   )
 }
 
-function Reset() {
-  const reset = () => {
-    const text =
-      'Deletes every verification, client, delivery and e-mail, and restores subscriptions, keys, clock and faults to their initial state.'
-    const title = 'Reset the whole sandbox?'
-    return confirmed({ title, text, yes: 'Reset everything', danger: true }, async () => {
-      await call(`${control}/reset`, { method: 'POST' })
-      return 'The sandbox was reset'
-    })
-  }
+const resetting = {
+  title: 'Reset the whole sandbox?',
+  text: 'Deletes every verification, client, delivery and mail, and restores subscriptions, keys, clock and faults to their initial state.',
+}
+
+async function reset(): Promise<string> {
+  await call(`${control}/reset`, { method: 'POST' })
+  return 'The sandbox was reset'
+}
+
+/** Tells what happened between two looks, e.g. "1 expired, 3 delivered". */
+function summaryOf(before: Overview, after: Overview): string {
+  const since = (kind: 'verifications' | 'deliveries', status: string) =>
+    (after[kind][status] ?? 0) - (before[kind][status] ?? 0)
+  const parts = [
+    [since('verifications', 'expired'), 'expired'],
+    [since('deliveries', 'delivered'), 'delivered'],
+    [since('deliveries', 'failed'), 'failed'],
+  ]
+  const happened = parts.filter(([count]) => Number(count) > 0).map((part) => part.join(' '))
+  return `It is now ${clockTime(after.now)}: ${happened.join(', ') || 'nothing fell due'}.`
+}
+
+function SetTime({ onSet }: { readonly onSet: (now: string) => void }) {
+  const [wanted, setWanted] = useState('')
   return (
-    <button type="button" class="danger" onClick={reset}>
-      Reset the sandbox
-    </button>
+    <form
+      class="actions"
+      onSubmit={(event) => {
+        event.preventDefault()
+        onSet(new Date(wanted).toISOString())
+      }}
+    >
+      <label>
+        Set to{' '}
+        <input
+          type="datetime-local"
+          step="1"
+          min="1970-01-02T00:00"
+          max="8999-12-31T00:00"
+          required
+          value={wanted}
+          onInput={({ currentTarget }) => setWanted(currentTarget.value)}
+        />
+      </label>
+      <button type="submit">Set</button>
+    </form>
   )
 }

@@ -1,75 +1,125 @@
 // The sandbox's console: its pages, in the order of how often they are wanted.
 /** @jsxImportSource preact */
 import { useEffect } from 'preact/hooks'
-import { ActivityPage } from '../activity-page.tsx'
-import { call, config } from '../call.ts'
-import { connect, useLoad } from '../load.ts'
-import { serverNow, setServerClock } from '../time.tsx'
-import { type PlaceGroup, place, Shell } from '../ui/shell.tsx'
-import { AccessPage } from './access.tsx'
-import { AssumptionsPage } from './assumptions.tsx'
+import { connect, useList, useLoad } from '../load.ts'
+import { href } from '../route.ts'
+import { clockTime, serverNow, setServerClock } from '../time.tsx'
+import { Badge, Card, Facts, Failed, Id, Page } from '../ui/parts.tsx'
+import { type NavGroup, place, Shell } from '../ui/shell.tsx'
+import { type Column, Table } from '../ui/table.tsx'
 import { ClientsPage } from './clients.tsx'
-import { ClockPage, type ShownClock } from './clock.tsx'
+import { ClockPage } from './clock.tsx'
 import { DeliveriesPage } from './deliveries.tsx'
 import { FaultsPage } from './faults.tsx'
 import { OutboxPage } from './outbox.tsx'
-import { control } from './resources.ts'
+import { OverviewPage } from './overview.tsx'
+import {
+  type Assumptions,
+  api,
+  assumptions,
+  control,
+  type ListedKey,
+  overview,
+  own,
+} from './resources.ts'
 import { SubscriptionsPage } from './subscriptions.tsx'
-import { VerificationsPage } from './verification.tsx'
+import { VerificationsPage } from './verifications.tsx'
 
-const groups: readonly PlaceGroup[] = [
+const groups = (failed: number | undefined): readonly NavGroup[] => [
   {
     places: [
+      place('Overview', 'o', OverviewPage),
       place('Verifications', 'v', VerificationsPage),
       place('Clients', 'c', ClientsPage),
-      place('Deliveries', 'd', DeliveriesPage),
+      { ...place('Deliveries', 'd', DeliveriesPage), badge: failed },
       place('Subscriptions', 's', SubscriptionsPage),
-      place('Outbox', 'o', OutboxPage),
+      place('Outbox', 'm', OutboxPage),
     ],
   },
   {
-    title: 'Conditions',
-    places: [
-      place('Clock', 't', ClockPage),
-      place('Faults', 'f', FaultsPage),
-      place('Access', 'k', AccessPage),
-      place('Reveals', 'r', Reveals),
-    ],
+    title: 'Simulate',
+    places: [place('Clock', 't', ClockPage), place('Faults', 'f', FaultsPage)],
   },
-  { title: 'Reference', places: [place('Assumptions', 'u', AssumptionsPage)] },
+  { title: 'Look up', places: [place('Reference', 'r', ReferencePage)] },
 ]
 
-function Reveals() {
-  return (
-    <ActivityPage title="Reveals" path={`${config.base}/reveals`} on={[]} hrefOf={() => undefined}>
-      <p>
-        Personal data is masked on every page. Each time somebody reveals it or copies a delivery,
-        that is recorded here, as in the console of your inbox.
-      </p>
-    </ActivityPage>
-  )
-}
+const commands = [
+  { title: 'New verification', href: href(['verifications', 'new']) },
+  { title: 'New client', href: href(['clients', 'new']) },
+  { title: 'Failed deliveries', href: href(['deliveries'], { status: 'failed' }) },
+]
+
+const searches = (search: string) =>
+  ['Verifications', 'Clients', 'Deliveries'].map((title) => ({
+    title: `${title} with “${search}”`,
+    href: href([title.toLowerCase()], { search }),
+  }))
 
 export function SandboxConsole() {
   useEffect(() => connect(`${control}/events`), [])
-  return <Shell groups={groups} about={location.host} foot={<ClockNote />} />
-}
-
-/** The sandbox's time is not everybody's: it is said wherever one is. */
-function ClockNote() {
-  const { data } = useLoad({
-    key: 'clock',
-    ask: (signal) => call<ShownClock>(`${control}/clock`, { signal }),
-    on: ['clock', 'state'],
-  })
+  const { data } = useLoad(overview)
   useEffect(() => {
     if (data) setServerClock(data.now, data.frozen)
   }, [data])
-  if (!data || (!data.frozen && Math.abs(serverNow() - Date.now()) < 60_000)) return null
-  return (
-    <a class="wide" href="#/clock">
+  // The sandbox's time is not the reader's: every page says so.
+  const isOff = data && (data.frozen || Math.abs(serverNow() - Date.now()) > 60_000)
+  const foot = isOff && (
+    <a class="wide" href={href(['clock'])}>
       {data.frozen ? 'Clock frozen at ' : 'Clock at '}
-      {new Date(serverNow()).toISOString().slice(0, 16).replace('T', ' ')}
+      {clockTime(serverNow())}
     </a>
   )
+  return <Shell groups={groups(data?.deliveries.failed)} {...{ commands, searches, foot }} />
 }
+
+/** The API keys, and what the sandbox assumes where the service's document leaves something open. */
+function ReferencePage() {
+  const keys = useList<ListedKey>(`${own}/keys`, ['organizations', 'state'])
+  const { data, problem } = useLoad(assumptions)
+  const names = data?.magicNames.map(({ name, effect }) => [name, effect]) ?? []
+  return (
+    <Page title="Reference">
+      <Failed problem={problem ?? keys.problem} />
+      <Card title="API keys">
+        <Table
+          label="API keys"
+          items={keys.data ?? []}
+          columns={keyColumns}
+          idOf={({ key }) => key}
+        />
+      </Card>
+      <Card title="Subject names that trigger a result">
+        <Facts of={Object.fromEntries(names)} />
+      </Card>
+      <Card title="Assumptions">
+        <p class="muted">
+          Where the service’s documentation leaves something open, the sandbox does this. OpenAPI:{' '}
+          <a href={`${api}/openapi.json`}>the service</a>,{' '}
+          <a href={`${control}/openapi.json`}>the control plane</a>.
+        </p>
+        <Table
+          label="Assumptions"
+          items={data?.data ?? []}
+          columns={assumptionColumns}
+          idOf={({ section, topic }) => `${section} ${topic}`}
+        />
+      </Card>
+    </Page>
+  )
+}
+
+const keyColumns: readonly Column<ListedKey>[] = [
+  { head: 'Key', kind: 'main', cell: ({ key }) => <Id of={key} /> },
+  { head: 'Organization', cell: ({ name }) => name },
+  { head: 'Plan', cell: ({ plan }) => plan },
+  {
+    head: 'Requests get',
+    cell: ({ effect, active }) => (active ? effect : <Badge tone="calm">401, revoked</Badge>),
+  },
+]
+
+const assumptionColumns: readonly Column<Assumptions['data'][number]>[] = [
+  { head: 'Section', cell: ({ section }) => section },
+  { head: 'Topic', cell: ({ topic }) => topic },
+  { head: 'Here', kind: 'main', cell: ({ decision }) => decision },
+]

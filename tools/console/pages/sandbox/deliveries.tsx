@@ -1,123 +1,122 @@
-// Everything that was sent, live: the list, and one delivery with its attempts beside it.
+// Everything that was sent, live: the list, and one delivery beside it.
 /** @jsxImportSource preact */
-import { useEffect } from 'preact/hooks'
+import { useMemo } from 'preact/hooks'
 import { eventNames } from '../../../../src/protocol/names.ts'
-import { call } from '../call.ts'
-import { useList } from '../load.ts'
-import { go, href, route } from '../route.ts'
-import { Time } from '../time.tsx'
-import { HttpStatus, Status } from '../ui/badge.tsx'
-import { confirmed } from '../ui/confirm.tsx'
-import { Empty, Failed } from '../ui/detail.tsx'
-import { Rows } from '../ui/rows.tsx'
-import { Choice, Search } from '../ui/search.tsx'
+import { call, query } from '../call.ts'
+import { useList, useLoad, useRows } from '../load.ts'
+import { href, route } from '../route.ts'
+import { duration, spanStart, Time } from '../time.tsx'
+import { Button } from '../ui/actions.tsx'
+import { type FilterField, ListPage } from '../ui/list-page.tsx'
+import { Empty, Status } from '../ui/parts.tsx'
+import type { Column } from '../ui/table.tsx'
 import { DeliveryDetail } from './delivery.tsx'
-import { askOlder, begin, isLoaded, listProblem, select, total } from './delivery-list.ts'
-import { control, type DeliveryLine, type ListedSubscription } from './resources.ts'
+import { response, statusOf } from './overview.tsx'
+import { since } from './records.tsx'
+import {
+  control,
+  type ListedDelivery,
+  type ListedSubscription,
+  overview,
+  own,
+  type PageOf,
+} from './resources.ts'
 
 const statuses = ['pending', 'delivered', 'failed', 'dropped', 'held']
+
 export function DeliveriesPage() {
-  useEffect(begin, [])
-  const { path, query } = route.value
-  const id = path[1]
-  const filters = Object.fromEntries(query)
-  const items = select(filters)
-  const back = () => go(href(['deliveries'], query))
+  const { query: search } = route.value
+  const { since: span, ...filters } = Object.fromEntries(search)
   const { data } = useList<ListedSubscription>(`${control}/subscriptions`, [
     'subscription',
     'state',
   ])
-  const subscriptions = data ?? []
-  const hosts = new Map(subscriptions.map((one) => [one.id, one.url.replace(/^https?:\/\//, '')]))
+  const counts = useLoad(overview).data?.deliveries ?? {}
+  const hosts = (data ?? []).map(({ id, url }) => [id, url.replace(/^https?:\/\//, '')] as const)
+  const rows = useRows({
+    key: `deliveries ${search}`,
+    on: ['delivery', 'state'],
+    async ask(size, signal) {
+      const all = { ...filters, dateFrom: spanStart(span), limit: size }
+      const found = await call<PageOf<ListedDelivery>>(`${own}/deliveries${query(all)}`, {
+        signal,
+      })
+      const { total, hasNext: hasMore } = found.pagination
+      return { items: found.data, total, hasMore }
+    },
+  })
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the hosts are made of the data
+  const shownColumns = useMemo(() => columns(new Map(hosts)), [data])
+  const fields: readonly FilterField[] = [
+    {
+      name: 'status',
+      label: 'Status',
+      choices: statuses.map((one) => [one, `${one} (${counts[one] ?? 0})`]),
+    },
+    { name: 'event', label: 'Event', choices: eventNames },
+    { name: 'subscriptionId', label: 'Subscription', choices: hosts },
+    since,
+  ]
   return (
-    <>
-      <header>
-        <h1>Deliveries</h1>
-        <span class="muted" data-testid="total">
-          {total.value ?? ''} in all
-        </span>
-        <ResendFailed />
-      </header>
-      <div class={id ? 'split open' : 'split'}>
-        <section aria-label="List">
-          <search class="filters" aria-label="Filters">
-            <Search />
-            <Choice name="status" choices={statuses} />
-            <Choice name="event" choices={eventNames} />
-            {subscriptions.length > 1 && (
-              <Choice
-                name="subscriptionId"
-                title="Subscription"
-                choices={subscriptions.map((one) => one.id)}
-                words={hosts}
-              />
-            )}
-          </search>
-          {listProblem.value && <Failed problem={listProblem.value} />}
-          <Rows
-            items={items}
-            label="Deliveries"
-            kind="delivery"
-            idOf={(one) => one.id}
-            hrefOf={(one) => href(['deliveries', one.id], query)}
-            row={(one) => <Row of={one} host={hosts.get(one.subscriptionId)} />}
-            current={id}
-            onEnd={askOlder}
-            onBack={id ? back : undefined}
-            empty={isLoaded.value && <Nothing filtered={query.size > 0} alone={!hosts.size} />}
-          />
-        </section>
-        {id && <DeliveryDetail key={id} id={id} onClose={back} />}
-      </div>
-    </>
+    <ListPage
+      title="Deliveries"
+      path="deliveries"
+      nouns={['delivery', 'deliveries']}
+      rows={rows}
+      filters={fields}
+      columns={shownColumns}
+      searchHint="Event or ID"
+      idOf={({ id }) => id}
+      detail={DeliveryDetail}
+      actions={counts.failed ? <ResendFailed count={counts.failed} /> : null}
+      empty={<NothingSent hasSubscription={hosts.length > 0} />}
+    />
   )
 }
 
-function Row({ of, host }: { readonly of: DeliveryLine; readonly host: string | undefined }) {
-  const last = of.attempts.at(-1)
-  const fault = of.fault ?? last?.fault
-  return (
-    <>
-      <span>
-        <Status of={of.status} />
-      </span>
-      <span>
-        {of.event} <span class="muted mono more">{of.resourceId.slice(0, 8)}</span>
-        {fault && <span class="muted"> · {fault}</span>}
-      </span>
-      <span class="muted more">{host ?? of.subscriptionId}</span>
-      <span class="more">{last && <HttpStatus status={last.status} />}</span>
-      <span class="muted end">
-        <Time at={of.createdAt} />
-      </span>
-    </>
-  )
-}
+const columns = (hosts: ReadonlyMap<string, string>): readonly Column<ListedDelivery>[] => [
+  { head: 'Status', cell: (one) => <Status of={statusOf(one)} /> },
+  {
+    head: 'Event',
+    kind: 'main',
+    cell: ({ event, fault, attempts }) => {
+      const why = fault ?? attempts.at(-1)?.fault
+      return (
+        <>
+          {event} {why && <span class="muted">· {why}</span>}
+        </>
+      )
+    },
+  },
+  { head: 'Response', cell: response },
+  { head: 'Attempts', kind: 'more', cell: ({ attempts }) => attempts.length },
+  { head: 'Duration', kind: 'more', cell: ({ attempts }) => took(attempts.at(-1)?.durationMs) },
+  {
+    head: 'Sent to',
+    kind: 'more',
+    cell: ({ subscriptionId }) => hosts.get(subscriptionId) ?? 'a removed subscription',
+  },
+  { head: 'About', kind: 'more', cell: ({ resourceId }) => <code>{resourceId.slice(0, 8)}</code> },
+  { head: 'Created', kind: 'end', cell: ({ createdAt }) => <Time at={createdAt} /> },
+]
 
-function Nothing({ filtered, alone }: { readonly filtered: boolean; readonly alone: boolean }) {
-  if (filtered) {
-    return (
-      <Empty title="Nothing matches these filters">
-        <button type="button" onClick={() => go(href(['deliveries']))}>
-          Clear the filters
-        </button>
-      </Empty>
-    )
-  }
+const took = (ms: number | undefined) => (ms === undefined ? '–' : duration(ms))
+
+function NothingSent({ hasSubscription }: { readonly hasSubscription: boolean }) {
   return (
     <Empty title="Nothing sent yet">
       <p>
-        {alone
-          ? 'Events go to subscriptions: add the address of your receiver first.'
-          : 'Create a verification, or act on one, to send events.'}
+        {hasSubscription
+          ? 'Create a verification, or act on one, to send events.'
+          : 'Events go to subscriptions: add the address of your receiver first.'}
       </p>
       <div class="actions">
-        {alone && (
+        {!hasSubscription && (
           <a class="button main" href={href(['subscriptions'])}>
             Add a subscription
           </a>
         )}
-        <a class={alone ? 'button' : 'button main'} href={href(['verifications', 'new'])}>
+        <a class="button" href={href(['verifications', 'new'])}>
           New verification
         </a>
       </div>
@@ -125,23 +124,20 @@ function Nothing({ filtered, alone }: { readonly filtered: boolean; readonly alo
   )
 }
 
-function ResendFailed() {
-  const failed = select({ status: 'failed' }).length
-  if (failed === 0) return null
-  const resend = () => {
-    const title = `Send ${failed} failed deliveries again?`
-    const text = 'Each is signed with the current secret and sent again immediately.'
-    return confirmed({ title, text, yes: 'Send again' }, async () => {
-      const { resent } = await call<{ readonly resent: number }>(`${control}/resend`, {
-        method: 'POST',
-        body: { status: 'failed' },
-      })
-      return `${resent} are being sent`
-    })
+function ResendFailed({ count }: { readonly count: number }) {
+  const resend = async () => {
+    const body = { status: 'failed' }
+    const options = { method: 'POST', body }
+    const { resent } = await call<{ readonly resent: number }>(`${control}/resend`, options)
+    return `${resent} sent again`
+  }
+  const question = {
+    title: `Send ${count} failed ${count === 1 ? 'delivery' : 'deliveries'} again?`,
+    text: 'Each is signed with the current secret and sent again immediately.',
   }
   return (
-    <button type="button" onClick={resend}>
-      Resend {failed} failed
-    </button>
+    <Button question={question} work={resend}>
+      Resend {count} failed
+    </Button>
   )
 }

@@ -1,253 +1,217 @@
-// One delivery: what was signed, each attempt with its exact bytes and answer, and why a signature
-// did not match. It can be sent again, and copied as a command or as a test.
+// One delivery: its attempts, newest first, each with the response and why it failed; the bytes that
+// were signed and sent; copies as a command and as a test.
 /** @jsxImportSource preact */
 import { call } from '../call.ts'
 import { type TestCase, toCurl, toTest } from '../export.ts'
 import { useLoad } from '../load.ts'
 import { href } from '../route.ts'
-import { Time } from '../time.tsx'
-import { Badge, HttpStatus, Status } from '../ui/badge.tsx'
-import { Body, Headers, SideBySide, Took } from '../ui/bytes.tsx'
-import { Detail, DetailHead, Facts } from '../ui/detail.tsx'
-import { isRevealed, RevealButton, recordReveal } from '../ui/masked.tsx'
-import { Copy, attempt as tried } from '../ui/toast.tsx'
-import { type AttemptRow, control, type DeliveryRecord } from './resources.ts'
+import { fromBase64, textOf } from '../text.ts'
+import { duration, Time } from '../time.tsx'
+import { Button, Copy } from '../ui/actions.tsx'
+import { Body, Headers, SideBySide } from '../ui/bytes.tsx'
+import { Detail, type DetailProps } from '../ui/list-page.tsx'
+import { Badge, Facts, HttpStatus, Id, Notice, Section, Status } from '../ui/parts.tsx'
+import { statusOf } from './overview.tsx'
+import { type AttemptProof, control, own, type SandboxDelivery } from './resources.ts'
 
-/** The proof that an attempt gives to a receiver with the right secret. */
-interface ShownProof {
-  readonly ok: boolean
-  readonly code?: string
-  readonly diagnosis?: { readonly cause: string; readonly message: string; readonly fix: string }
+interface DiagnosedDelivery {
+  readonly delivery: SandboxDelivery
+  /** One for each attempt. */
+  readonly proofs: readonly AttemptProof[]
 }
 
-interface DeliveryDetailProps {
-  readonly id: string
-  readonly onClose: () => void
-}
-
-export function DeliveryDetail({ id, onClose }: DeliveryDetailProps) {
+export function DeliveryDetail({ id, onClose }: DetailProps) {
+  const path = `${own}/deliveries/${encodeURIComponent(id)}`
   const { data, problem, reload } = useLoad({
-    key: `delivery ${id}`,
-    ask: (signal) => ask(id, signal),
+    key: path,
+    ask: (signal) => call<DiagnosedDelivery>(path, { signal }),
     on: ['delivery', 'state'],
   })
+  const { delivery, proofs = [] } = data ?? {}
+  const resend = async () => {
+    await call(`${control}/deliveries/${id}/resend`, { method: 'POST' })
+    reload()
+    return 'Sent again'
+  }
+  const actions = delivery && (
+    <>
+      <Status of={statusOf(delivery)} />
+      <Button kind="main" work={resend}>
+        Resend
+      </Button>
+      {delivery.attempts.length > 0 && (
+        <>
+          <Copy text={() => toCurl(sent(delivery))}>Copy as curl</Copy>
+          <Copy text={() => testOf(delivery, proofs.at(-1))}>Copy as test</Copy>
+        </>
+      )}
+    </>
+  )
   return (
-    <Detail label="Delivery" problem={problem} onClose={onClose}>
-      {data && <Whole shown={data} onClose={onClose} onDone={reload} />}
+    <Detail
+      label="Delivery"
+      title={delivery?.event ?? 'Delivery'}
+      {...{ problem, onClose, actions }}
+    >
+      {delivery && (
+        <>
+          <Attempts delivery={delivery} proofs={proofs} />
+          <DeliveryFacts delivery={delivery} />
+        </>
+      )}
     </Detail>
   )
 }
 
-interface WholeDeliveryProps {
-  readonly shown: DiagnosedDelivery
-  readonly onClose: () => void
-  readonly onDone: () => void
-}
-
-function Whole({ shown: { delivery, proofs }, onClose, onDone }: WholeDeliveryProps) {
-  const { id } = delivery
-  return (
-    <>
-      <DetailHead title={delivery.event} onClose={onClose}>
-        <Status of={delivery.status} />
-        <Resend id={id} onDone={onDone} />
-        <RevealButton of={id}>Reveal identity data</RevealButton>
-        <Copies delivery={delivery} proof={proofs.at(-1)} />
-      </DetailHead>
-      <div class="stack">
-        <DeliveryFacts delivery={delivery} />
-        <section>
-          <h3>{delivery.attempts.length === 0 ? 'No attempt yet' : 'Attempts, latest first'}</h3>
-          {delivery.attempts
-            .map((one, at) => (
-              <AttemptView
-                key={one.at + String(at)}
-                attempt={one}
-                number={at + 1}
-                open={at === delivery.attempts.length - 1}
-                proof={proofs[at]}
-                delivery={delivery}
-              />
-            ))
-            .reverse()}
-        </section>
-      </div>
-    </>
-  )
-}
-
-interface DiagnosedDelivery {
-  readonly delivery: DeliveryRecord
-  readonly proofs: readonly ShownProof[]
-}
-
-async function ask(id: string, signal: AbortSignal): Promise<DiagnosedDelivery> {
-  const name = encodeURIComponent(id)
-  const [delivery, { data }] = await Promise.all([
-    call<DeliveryRecord>(`${control}/deliveries/${name}`, { signal }),
-    call<{ readonly data: readonly ShownProof[] }>(`/_console/deliveries/${name}/diagnosis`, {
-      signal,
-    }),
-  ])
-  return { delivery, proofs: data }
-}
-
-function Resend({ id, onDone }: { readonly id: string; readonly onDone: () => void }) {
-  const resend = () =>
-    tried(async () => {
-      await call(`${control}/deliveries/${id}/resend`, { method: 'POST' })
-      onDone()
-      return 'Sent again'
-    })
-  return (
-    <button type="button" class="main" onClick={resend}>
-      Resend
-    </button>
-  )
-}
-
-/** The last attempt as it was sent, or the delivery as it will be. */
-function sent(delivery: DeliveryRecord) {
-  const last = delivery.attempts.at(-1)
-  const { method = 'POST', url = '', headers = {}, body = delivery.body } = last?.request ?? {}
+/** The last attempt as it was sent. */
+function sent({ attempts, body: signed }: SandboxDelivery) {
+  const { method = 'POST', url = '', headers = {}, body = signed } = attempts.at(-1)?.request ?? {}
   return { method, url, headers: Object.entries(headers), body }
 }
 
-function FaultBadge({ of }: { readonly of: string }) {
-  return (
-    <Badge tone="warn" sign="!">
-      {of}
-    </Badge>
-  )
+async function testOf(
+  { id, event }: SandboxDelivery,
+  proof: AttemptProof | undefined,
+): Promise<string> {
+  const path = `${own}/deliveries/${encodeURIComponent(id)}/capture`
+  const { capture } = await call<Pick<TestCase, 'capture'>>(path)
+  const isRejected = proof?.ok === false
+  return toTest({
+    title: `${event} is ${isRejected ? 'rejected' : 'handled'} as it was delivered (${id})`,
+    capture,
+    outcome: isRejected ? 'rejected' : 'handled',
+    ...(isRejected && proof?.code !== undefined && { code: proof.code }),
+  })
 }
 
-interface CopiesProps {
-  readonly delivery: DeliveryRecord
-  readonly proof: ShownProof | undefined
-}
-
-function Copies({ delivery, proof }: CopiesProps) {
-  const { id, event, attempts } = delivery
-  if (attempts.length === 0) return null
-  // Who copies it has the exact bytes: that is a reveal as well.
-  const curl = async () => {
-    await recordReveal(id)
-    return toCurl(sent(delivery))
-  }
-  const test = async () => {
-    await recordReveal(id)
-    const path = `/_console/deliveries/${encodeURIComponent(id)}/capture`
-    const { capture } = await call<Pick<TestCase, 'capture'>>(path)
-    const refused = proof?.ok === false
-    return toTest({
-      title: `${event} is ${refused ? 'refused' : 'handled'} as it was delivered (${id})`,
-      capture,
-      outcome: refused ? 'rejected' : 'handled',
-      ...(refused && proof?.code !== undefined && { code: proof.code }),
-    })
-  }
+function Attempts({ delivery, proofs }: DiagnosedDelivery) {
+  const { attempts, nextAttemptAt } = delivery
+  const numbered = attempts.map((attempt, at) => ({ attempt, number: at + 1, proof: proofs[at] }))
   return (
-    <>
-      <Copy text={curl}>Copy as curl</Copy>
-      <Copy text={test}>Copy as test</Copy>
-    </>
-  )
-}
-
-function DeliveryFacts({ delivery: one }: { readonly delivery: DeliveryRecord }) {
-  const page = one.canonicalEvent.startsWith('client') ? 'clients' : 'verifications'
-  return (
-    <section>
-      <h3>Facts</h3>
-      <Facts
-        of={{
-          Delivery: <code>{one.id}</code>,
-          Event: <code>{one.eventId}</code>,
-          Name: one.event !== one.canonicalEvent && (
-            <>
-              <code>{one.event}</code>, sent for <code>{one.canonicalEvent}</code>
-            </>
-          ),
-          About: <a href={href([page, one.resourceId])}>{one.resourceId}</a>,
-          Created: <Time at={one.createdAt} />,
-          'Next attempt': one.nextAttemptAt && <Time at={one.nextAttemptAt} />,
-          Fault: one.fault && <FaultBadge of={one.fault} />,
-        }}
-      />
-    </section>
+    <Section title={attempts.length === 1 ? '1 attempt' : `${attempts.length} attempts`}>
+      <ol class="timeline">
+        {nextAttemptAt && (
+          <li>
+            Next attempt <Time at={nextAttemptAt} />
+          </li>
+        )}
+        {numbered.reverse().map((one) => (
+          <AttemptView
+            key={one.number}
+            {...one}
+            isLast={one.number === attempts.length}
+            signed={delivery.body}
+          />
+        ))}
+      </ol>
+    </Section>
   )
 }
 
 interface AttemptProps {
-  readonly attempt: AttemptRow
+  readonly attempt: SandboxDelivery['attempts'][number]
   readonly number: number
-  readonly open: boolean
-  readonly proof: ShownProof | undefined
-  readonly delivery: DeliveryRecord
+  readonly isLast: boolean
+  readonly proof: AttemptProof | undefined
+  /** Base64 of the bytes that were signed. */
+  readonly signed: string
 }
 
-function AttemptView({ attempt, number, open, proof, delivery }: AttemptProps) {
-  const { request, response, error, fault } = attempt
-  const { id } = delivery
+function AttemptView({ attempt, number, isLast, proof, signed }: AttemptProps) {
+  const { request, response, error, fault, durationMs, at } = attempt
+  const said = wordIn(response?.body)
   return (
-    <details class="attempt" open={open}>
-      <summary>
-        <strong>Attempt {number}</strong>
-        <HttpStatus status={response?.status} />
-        <Took ms={attempt.durationMs} />
-        {fault && <FaultBadge of={fault} />}
-        <span class="muted">
-          <Time at={attempt.at} />
-        </span>
-      </summary>
-      <div class="stack">
-        {error && (
-          <p class="notice" data-tone="bad">
-            {error}
-          </p>
-        )}
-        {proof && !proof.ok && <Mismatch proof={proof} attempt={attempt} delivery={delivery} />}
-        <section>
-          <h3>
-            Sent: {request.method} <span class="break">{request.url}</span>
-          </h3>
-          <Headers pairs={Object.entries(request.headers)} />
-        </section>
-        <Body base64={request.body} of={id} label="Body sent" />
-        {response && (
-          <section>
-            <h3>Answer: {response.status}</h3>
-            <Headers pairs={response.headers} />
-          </section>
-        )}
-        {response && <Body base64={response.body} of={id} label="Body of the answer" />}
-      </div>
-    </details>
+    <li>
+      <details class="attempt" open={isLast}>
+        <summary>
+          <strong>Attempt {number}</strong> <HttpStatus status={response?.status} />{' '}
+          {said && <code>{said}</code>} {durationMs !== undefined && duration(durationMs)}{' '}
+          {fault && (
+            <Badge tone="warn" sign="!">
+              {fault}
+            </Badge>
+          )}{' '}
+          <Time at={at} />
+        </summary>
+        <div class="stack">
+          <Cause attempt={attempt} proof={proof} />
+          {error && <Notice tone="bad">{error}</Notice>}
+          {response && (
+            <Section title={`Response ${response.status}`}>
+              <Body base64={response.body} label="Response body" />
+              <Headers pairs={response.headers} />
+            </Section>
+          )}
+          {request.body !== signed && (
+            <Section title="Signed and received bytes">
+              <SideBySide signed={signed} received={request.body} />
+            </Section>
+          )}
+          <Section
+            title={
+              <>
+                Request {request.method} <span class="break">{request.url}</span>
+              </>
+            }
+          >
+            <Body base64={request.body} label="Request body" />
+            <Headers pairs={Object.entries(request.headers)} />
+          </Section>
+        </div>
+      </details>
+    </li>
   )
 }
 
-/** Why no receiver can take it: what was proved, and the two bodies beside each other. */
-function Mismatch({ proof, attempt, delivery }: Omit<AttemptProps, 'number' | 'open'>) {
-  const changed = attempt.request.body !== delivery.body
+/** The code or the outcome that the receiver replied with. */
+function wordIn(body: string | undefined): string | undefined {
+  try {
+    const { code, outcome } = JSON.parse(textOf(fromBase64(body ?? '')) ?? '')
+    return [code, outcome].find((word) => typeof word === 'string')
+  } catch {
+    return undefined
+  }
+}
+
+/** Says what is proved about a rejected attempt, and what to do. */
+function Cause({ attempt, proof }: Pick<AttemptProps, 'attempt' | 'proof'>) {
+  if (!proof) return null
+  if (!proof.ok) {
+    const { message = 'a receiver with the right secret rejects these bytes', fix } =
+      proof.diagnosis ?? {}
+    return (
+      <Notice tone="warn">
+        <strong>{proof.code}</strong> {sentence(message)} {fix && sentence(fix)}
+      </Notice>
+    )
+  }
+  if (attempt.response?.status !== 401) return null
   return (
-    <section class="stack">
-      <div class="notice" data-tone="warn">
-        <strong>{proof?.code}</strong>{' '}
-        {proof?.diagnosis
-          ? `${sentence(proof.diagnosis.message)} ${sentence(proof.diagnosis.fix)}`
-          : 'A receiver with the right secret refuses these bytes.'}
-      </div>
-      {changed &&
-        (isRevealed(delivery.id) ? (
-          <SideBySide signed={delivery.body} received={attempt.request.body} />
-        ) : (
-          <p class="hint">
-            The bytes that were sent are not the bytes that were signed. Reveal identity data to see
-            them side by side.
-          </p>
-        ))}
-    </section>
+    <Notice tone="warn">
+      The signature is right for this subscription’s secret, and the bytes are unchanged. The
+      receiver has another secret or scheme: copy the secret from{' '}
+      <a href={href(['subscriptions'])}>Subscriptions</a>.
+    </Notice>
   )
 }
 
 const sentence = (text: string) => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
+
+function DeliveryFacts({ delivery }: { readonly delivery: SandboxDelivery }) {
+  const { id, eventId, event, canonicalEvent, resourceId, createdAt, fault } = delivery
+  const page = canonicalEvent.startsWith('client') ? 'clients' : 'verifications'
+  return (
+    <Section title="Details">
+      <Facts
+        of={{
+          Delivery: <Id of={id} />,
+          Event: <Id of={eventId} />,
+          Name: event !== canonicalEvent && `${event}, sent for ${canonicalEvent}`,
+          About: <Id of={resourceId} href={href([page, resourceId])} />,
+          Created: <Time at={createdAt} />,
+          Fault: fault,
+        }}
+      />
+    </Section>
+  )
+}

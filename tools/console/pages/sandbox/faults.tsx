@@ -1,147 +1,158 @@
-// Switches for every fault of deliveries and of the API, counted or not.
+// The faults of deliveries and of the API: what each does, and those that are switched on.
 /** @jsxImportSource preact */
 import { useState } from 'preact/hooks'
 import type { FaultKind } from '../../../sandbox/schemas/faults.ts'
 import { call } from '../call.ts'
 import { useLoad } from '../load.ts'
-import { Badge } from '../ui/badge.tsx'
-import { Empty, Failed, Table } from '../ui/detail.tsx'
-import { Page } from '../ui/shell.tsx'
-import { attempt } from '../ui/toast.tsx'
+import { Button } from '../ui/actions.tsx'
+import { Badge, Card, Empty, Failed, Page, Select } from '../ui/parts.tsx'
+import { type Column, Table } from '../ui/table.tsx'
 import { control } from './resources.ts'
 
-interface FaultRow {
-  readonly kind: string
+interface SetFault {
+  readonly kind: FaultKind
   readonly times?: number
   readonly probability?: number
   readonly event?: string
+  /** How often it was applied. */
   readonly struck?: number
 }
 
+/** One sentence for each fault. */
+const sentences: Readonly<Record<FaultKind, string>> = {
+  duplicate: 'The same delivery arrives twice, with the same event id.',
+  reorder: 'A delivery arrives after the one that follows it.',
+  delay: 'A delivery arrives a minute late.',
+  drop: 'A delivery is never sent.',
+  storm: 'A delivery arrives a hundred times at once.',
+  'stale-replay': 'A delivery arrives again a day later, with its old signature.',
+  overlap: 'An event arrives under its current and its legacy name.',
+  'legacy-name': 'An event arrives under its legacy name only.',
+  'unknown-event': 'An event arrives under a name that no document lists.',
+  oversized: 'The body has 2 MiB, more than a receiver takes by default.',
+  tampered: 'One byte of the body changes after it was signed.',
+  unsigned: 'The signature header is missing.',
+  malformed: 'The signature header is not a signature.',
+  'wrong-secret': 'The signature is made with another secret.',
+  truncated: 'The end of the body is missing.',
+  reserialized: 'The JSON is parsed and written again after it was signed, as a proxy does.',
+  'slow-drip': 'The body arrives byte by byte.',
+  'connection-reset': 'The connection breaks in the middle of the body.',
+  'error-429': 'The API responds 429 RATE_LIMITED.',
+  'error-500': 'The API responds 500.',
+  timeout: 'The API does not respond.',
+  'malformed-json': 'The API responds with half of its JSON.',
+  slow: 'The API responds a second late.',
+}
+
+const kinds = Object.keys(sentences) as FaultKind[]
+const firstAttemptFault = kinds.indexOf('tampered')
+const firstApiFault = kinds.indexOf('error-429')
+const groups = [
+  ['Which deliveries are sent', kinds.slice(0, firstAttemptFault)],
+  ['How a delivery arrives', kinds.slice(firstAttemptFault, firstApiFault)],
+  ['What the API responds', kinds.slice(firstApiFault)],
+] as const
+
+const often = [
+  ['1', 'once'],
+  ['3', '3 times'],
+  ['10', '10 times'],
+  ['', 'always'],
+] as const
+
 const path = `${control}/faults`
+const isSpent = ({ times, struck = 0 }: SetFault) => times !== undefined && struck >= times
+
+function remaining({ struck = 0, times, ...fault }: SetFault): SetFault {
+  return { ...fault, ...(times !== undefined && { times: times - struck }) }
+}
 
 export function FaultsPage() {
   const { data, problem, reload } = useLoad({
     key: 'faults',
-    ask: (signal) => call<{ readonly faults: readonly FaultRow[] }>(path, { signal }),
+    ask: (signal) => call<{ readonly faults: readonly SetFault[] }>(path, { signal }),
     on: ['faults', 'delivery', 'state'],
   })
+  const [times, setTimes] = useState('1')
   const faults = data?.faults ?? []
-  const set = (next: readonly FaultRow[]) =>
-    attempt(async () => {
-      const sent = next.map(({ struck: _, ...rest }) => rest)
-      await call(path, { method: 'PUT', body: { faults: sent } })
-      reload()
-      return undefined
-    })
+  const set = async (faults: readonly SetFault[]) => {
+    await call(path, { method: 'PUT', body: { faults } })
+    reload()
+  }
+  // Setting the faults starts their counts anew, so each is sent with what is left of it.
+  const left = faults.filter((one) => !isSpent(one))
+  const off = (fault: SetFault) => set(left.filter((one) => one !== fault).map(remaining))
+  const on = (kind: FaultKind) =>
+    set([...left.map(remaining), { kind, ...(times && { times: Number(times) }) }])
   return (
-    <Page title="Faults">
-      {problem && <Failed problem={problem} />}
-      <NewFault onAdd={(one) => set([...faults, one])} />
-      {data && faults.length === 0 ? (
-        <Empty title="Nothing goes wrong">
-          <p>
-            Switch a fault on to see how your receiver copes: a duplicate, a wrong signature, a
-            broken connection. A fault with a count ends by itself.
-          </p>
-        </Empty>
-      ) : (
-        <Table heads={['Fault', 'Strikes', 'So far', 'Action']}>
-          {faults.map((one, at) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: the order is their identity
-            <tr key={at}>
-              <td>
-                <Badge tone="warn" sign="!">
-                  {one.kind}
-                </Badge>{' '}
-                {one.event && <code>{one.event}</code>}
-              </td>
-              <td>{howOften(one)}</td>
-              <td>{one.struck ?? 0}</td>
-              <td>
-                <button
-                  type="button"
-                  onClick={() => set(faults.filter((_, other) => other !== at))}
-                >
-                  Switch off
-                </button>
-              </td>
-            </tr>
-          ))}
-        </Table>
-      )}
+    <Page title="Faults" count={data && `${left.length} on`}>
+      <Failed problem={problem} />
+      <Card title="Switched on">
+        {faults.length === 0 ? (
+          <Empty title="Nothing goes wrong">
+            <p>Switch a fault on below to see how your receiver copes.</p>
+          </Empty>
+        ) : (
+          <Table
+            label="Switched on"
+            items={faults}
+            columns={setColumns(off)}
+            idOf={(one) => `${faults.indexOf(one)} ${one.kind}`}
+            isDim={isSpent}
+          />
+        )}
+      </Card>
+      <p class="actions">
+        Apply a fault
+        <Select label="Apply a fault" value={times} choices={often} onChange={setTimes} />
+      </p>
+      {groups.map(([title, kinds]) => (
+        <Card key={title} title={title}>
+          <Table label={title} items={kinds} columns={kindColumns(on)} idOf={(kind) => kind} />
+        </Card>
+      ))}
     </Page>
   )
 }
 
-function howOften({ times, probability }: FaultRow): string {
+const setColumns = (off: (fault: SetFault) => void): readonly Column<SetFault>[] => [
+  {
+    head: 'Fault',
+    cell: (one) => (
+      <>
+        <Badge tone={isSpent(one) ? 'calm' : 'warn'} sign={isSpent(one) ? '✓' : '!'}>
+          {one.kind}
+        </Badge>{' '}
+        {one.event && <code>{one.event}</code>}
+      </>
+    ),
+  },
+  { head: 'Does', kind: 'main', cell: ({ kind }) => sentences[kind] },
+  { head: 'Applies', cell: howOften },
+  { head: 'Applied', cell: (one) => `${one.struck ?? 0}${isSpent(one) ? ', spent' : ''}` },
+  {
+    head: '',
+    kind: 'end',
+    cell: (one) => <Button work={() => off(one)}>{isSpent(one) ? 'Remove' : 'Switch off'}</Button>,
+  },
+]
+
+function howOften({ times, probability }: SetFault): string {
   const count = times === undefined ? 'always' : times === 1 ? 'once' : `${times} times`
   return probability === undefined ? count : `${count}, with probability ${probability}`
 }
 
-const kinds: Readonly<Record<FaultKind, true>> = {
-  duplicate: true,
-  reorder: true,
-  delay: true,
-  drop: true,
-  oversized: true,
-  'legacy-name': true,
-  'unknown-event': true,
-  'stale-replay': true,
-  storm: true,
-  overlap: true,
-  tampered: true,
-  unsigned: true,
-  malformed: true,
-  'wrong-secret': true,
-  truncated: true,
-  reserialized: true,
-  'slow-drip': true,
-  'connection-reset': true,
-  'error-429': true,
-  'error-500': true,
-  timeout: true,
-  'malformed-json': true,
-  slow: true,
-}
-
-function NewFault({ onAdd }: { readonly onAdd: (fault: FaultRow) => void }) {
-  const [kind, setKind] = useState('duplicate')
-  const [times, setTimes] = useState('1')
-  const add = () => onAdd({ kind, ...(times && { times: Number(times) }) })
-  return (
-    <form
-      class="card"
-      aria-label="New fault"
-      onSubmit={(event) => {
-        event.preventDefault()
-        add()
-      }}
-    >
-      <div class="actions">
-        <label>
-          <span class="hidden">Fault</span>
-          <select value={kind} onChange={({ currentTarget }) => setKind(currentTarget.value)}>
-            {Object.keys(kinds).map((one) => (
-              <option key={one} value={one}>
-                {one}
-              </option>
-            ))}
-          </select>
-        </label>
-        <label>
-          <span class="hidden">How often</span>
-          <select value={times} onChange={({ currentTarget }) => setTimes(currentTarget.value)}>
-            <option value="1">once</option>
-            <option value="3">3 times</option>
-            <option value="10">10 times</option>
-            <option value="">always</option>
-          </select>
-        </label>
-        <button type="submit" class="main">
-          Switch on
-        </button>
-      </div>
-    </form>
-  )
-}
+const kindColumns = (on: (kind: FaultKind) => void): readonly Column<FaultKind>[] => [
+  { head: 'Fault', cell: (kind) => <code>{kind}</code> },
+  { head: 'Does', kind: 'main', cell: (kind) => sentences[kind] },
+  {
+    head: '',
+    kind: 'end',
+    cell: (kind) => (
+      <Button label={`Switch on ${kind}`} work={() => on(kind)}>
+        Switch on
+      </Button>
+    ),
+  },
+]

@@ -1,80 +1,102 @@
 // The mail that the service would have sent: invitations with their link, and shared results.
 /** @jsxImportSource preact */
-import { dotted } from '../../../../src/redaction/redact.ts'
 import { useList } from '../load.ts'
-import { href } from '../route.ts'
+import { href, route } from '../route.ts'
 import { Time } from '../time.tsx'
-import { Badge } from '../ui/badge.tsx'
-import { Empty, Failed } from '../ui/detail.tsx'
-import { isRevealed, Masked, RevealButton } from '../ui/masked.tsx'
-import { Page } from '../ui/shell.tsx'
-import { Copy } from '../ui/toast.tsx'
-import { control, type MailRow } from './resources.ts'
+import { Copy } from '../ui/actions.tsx'
+import { Json } from '../ui/bytes.tsx'
+import { Detail, type DetailProps, type FilterField, ListPage } from '../ui/list-page.tsx'
+import { Badge, Empty, Facts, Id, Notice } from '../ui/parts.tsx'
+import type { Column } from '../ui/table.tsx'
+import { NewVerification } from './overview.tsx'
+import { control, type Mail } from './resources.ts'
 
-const of = 'outbox'
+const useMails = () => useList<Mail>(`${control}/outbox`, ['mail', 'state'])
+
+const filters: readonly FilterField[] = [
+  { name: 'kind', label: 'Kind', choices: ['invitation', ['shared_result', 'shared result']] },
+]
 
 export function OutboxPage() {
-  const { data, problem } = useList<MailRow>(`${control}/outbox`, ['mail', 'state'])
-  const mails = (data ?? []).toReversed()
+  const { data, problem } = useMails()
+  const { search = '', kind } = Object.fromEntries(route.value.query)
+  const words = search.toLowerCase()
+  const items = (data ?? [])
+    .filter((one) => `${one.to} ${one.subject}`.toLowerCase().includes(words))
+    .filter((one) => kind === undefined || one.kind === kind)
+    .reverse()
+  const rows = { items, problem, isLoaded: data !== undefined, hasMore: false, more() {} }
   return (
-    <Page title="Outbox" actions={<RevealButton of={of}>Reveal recipients</RevealButton>}>
-      {problem && <Failed problem={problem} />}
-      {data && mails.length === 0 && (
+    <ListPage
+      title="Outbox"
+      path="outbox"
+      nouns={['mail', 'mails']}
+      rows={rows}
+      filters={filters}
+      columns={columns}
+      searchHint="Recipient or subject"
+      idOf={({ id }) => id}
+      detail={MailDetail}
+      empty={
         <Empty title="No mail yet">
           <p>
-            A verification with an e-mail address sends its subject an invitation; third parties get
-            the result when it is approved. Both appear here, and are sent only by smtpUrl or
-            IDV_SMTP_URL.
+            A verification with an email address sends its subject an invitation; third parties get
+            the result when it is approved. Both appear here. The sandbox sends them only with
+            smtpUrl or IDV_SMTP_URL.
           </p>
-          <a class="button main" href={href(['verifications', 'new'])}>
-            New verification
-          </a>
+          <NewVerification />
         </Empty>
-      )}
-      {mails.slice(0, 200).map((mail) => (
-        <MailCard key={mail.id} mail={mail} />
-      ))}
-    </Page>
+      }
+    />
   )
 }
 
-function MailCard({ mail }: { readonly mail: MailRow }) {
-  const { kind, to, subject, verificationId, createdAt, link, shared, transport, error } = mail
-  // The subject of a shared result names who gets it.
-  const title = kind === 'invitation' ? subject : <Masked of={of}>{subject}</Masked>
+const columns: readonly Column<Mail>[] = [
+  { head: 'To', cell: ({ to }) => to },
+  { head: 'Subject', kind: 'main', cell: ({ subject }) => subject },
+  { head: 'Kind', kind: 'more', cell: ({ kind }) => kind.replace('_', ' ') },
+  { head: 'Transport', kind: 'more', cell: (mail) => <Transport of={mail} /> },
+  { head: 'Created', kind: 'end', cell: ({ createdAt }) => <Time at={createdAt} /> },
+]
+
+function Transport({ of: { transport } }: { readonly of: Mail }) {
+  const words = transport === 'none' ? 'not sent' : transport
+  return <Badge tone={transport === 'failed' ? 'bad' : 'calm'}>{words}</Badge>
+}
+
+function MailDetail({ id, onClose }: DetailProps) {
+  const { data, problem } = useMails()
+  const mail = data?.find((one) => one.id === id)
+  const { link, verificationId, shared } = mail ?? {}
+  const actions = link && (
+    <>
+      <a class="button main" href={new URL(link).pathname} target="_blank" rel="noreferrer">
+        Open the subject’s page
+      </a>
+      <Copy text={() => link}>Copy link</Copy>
+    </>
+  )
   return (
-    <article class="card">
-      <header>
-        <h2>{title}</h2>
-        <span class="actions">
-          <Badge tone={transport === 'failed' ? 'bad' : 'calm'}>
-            {transport === 'none' ? 'kept here' : transport}
-          </Badge>
-          <span class="muted">
-            <Time at={createdAt} />
-          </span>
-        </span>
-      </header>
-      <p class="muted">
-        To <Masked of={of}>{to}</Masked> · {kind.replace('_', ' ')} ·{' '}
-        <a href={href(['verifications', verificationId])}>verification</a>
-      </p>
-      {error && (
-        <p class="notice" data-tone="bad">
-          {error}
-        </p>
+    <Detail label="Mail" title={mail?.subject ?? 'Mail'} {...{ problem, onClose, actions }}>
+      {mail ? (
+        <>
+          <Facts
+            of={{
+              To: mail.to,
+              Created: <Time at={mail.createdAt} />,
+              Verification: verificationId && (
+                <Id of={verificationId} href={href(['verifications', verificationId])} />
+              ),
+              Transport: <Transport of={mail} />,
+            }}
+          />
+          {mail.error && <Notice tone="bad">{mail.error}</Notice>}
+          <p class="mail">{mail.text}</p>
+          {shared && <Json label="Shared result" value={shared} />}
+        </>
+      ) : (
+        data && <Notice tone="bad">There is no such mail.</Notice>
       )}
-      {link && (
-        <div class="actions">
-          <a class="button" href={new URL(link).pathname} target="_blank" rel="noreferrer">
-            Open the subject’s page
-          </a>
-          <Copy text={() => link}>Copy link</Copy>
-        </div>
-      )}
-      {shared && (
-        <pre>{JSON.stringify(isRevealed(of) ? shared : dotted(shared, 'resource'), null, 2)}</pre>
-      )}
-    </article>
+    </Detail>
   )
 }

@@ -1,27 +1,40 @@
-// Where events are sent: add an address, pause it, give it a new secret, remove it.
+// The subscriptions, with what came of their deliveries: add, test, pause, rotate, remove.
 /** @jsxImportSource preact */
-import { useState } from 'preact/hooks'
-import { call, type FieldProblem, Problem } from '../call.ts'
+import { call, type RequestOptions } from '../call.ts'
 import { useList } from '../load.ts'
+import { href } from '../route.ts'
 import { Time } from '../time.tsx'
-import { Status } from '../ui/badge.tsx'
-import { confirmed } from '../ui/confirm.tsx'
-import { Empty, Failed } from '../ui/detail.tsx'
-import { type FormField, FormFields, type Values } from '../ui/form.tsx'
-import { Page } from '../ui/shell.tsx'
-import { attempt, Copy } from '../ui/toast.tsx'
-import { control, type ListedSubscription } from './resources.ts'
+import { Button, Copy } from '../ui/actions.tsx'
+import { Form, type FormField } from '../ui/form.tsx'
+import { Card, Empty, Facts, Failed, HttpStatus, Page, Status } from '../ui/parts.tsx'
+import { control, type ListedSubscription, own } from './resources.ts'
 
 const path = `${control}/subscriptions`
 
+const fields: readonly FormField[] = [
+  { name: 'url', label: 'Address of your receiver', hint: 'http://localhost:3000/webhooks' },
+  { name: 'events', hint: '*, verification.* or names, separated by commas' },
+]
+
 export function SubscriptionsPage() {
-  const { data, problem, reload } = useList<ListedSubscription>(path, ['subscription', 'state'])
-  const list = data ?? []
+  const on = ['subscription', 'delivery', 'state']
+  const { data, problem, reload } = useList<ListedSubscription>(`${own}/subscriptions`, on)
+  const add = async ({ url, events }: { readonly [name: string]: unknown }) => {
+    const names = String(events ?? '').split(/[\s,]+/)
+    await call(path, { method: 'POST', body: { url: url ?? '', events: names.filter(Boolean) } })
+    reload()
+  }
   return (
-    <Page title="Subscriptions">
-      {problem && <Failed problem={problem} />}
-      <NewSubscription onDone={reload} />
-      {data && list.length === 0 && (
+    <Page title="Subscriptions" count={data && `${data.length} in all`}>
+      <Failed problem={problem} />
+      <Form
+        label="New subscription"
+        fields={fields}
+        start={{ events: '*' }}
+        submit="Add subscription"
+        onSubmit={add}
+      />
+      {data?.length === 0 && (
         <Empty title="No subscriptions yet">
           <p>
             Start your receiver, enter its address above, and configure it with the secret shown
@@ -29,112 +42,91 @@ export function SubscriptionsPage() {
           </p>
         </Empty>
       )}
-      {list.map((one) => (
-        <Card key={one.id} of={one} onDone={reload} />
+      {data?.map((one) => (
+        <SubscriptionCard key={one.id} of={one} onDone={reload} />
       ))}
     </Page>
   )
 }
 
-const fields: readonly FormField[] = [
-  { name: 'url', label: 'Address of your receiver', hint: 'http://localhost:3000/webhooks' },
-  { name: 'events', hint: '*, verification.* or names, separated by commas' },
-]
-const empty: Values = { url: '', events: '*' }
+interface CardProps {
+  readonly of: ListedSubscription
+  readonly onDone: () => void
+}
 
-function NewSubscription({ onDone }: { readonly onDone: () => void }) {
-  const [values, setValues] = useState(empty)
-  const [errors, setErrors] = useState<readonly FieldProblem[]>([])
-  const add = async () => {
-    setErrors([])
-    try {
-      const { url, events } = values
-      const filters = String(events ?? '').split(/[\s,]+/)
-      await call(path, { method: 'POST', body: { url, events: filters.filter(Boolean) } })
-      setValues(empty)
+function SubscriptionCard({ of, onDone }: CardProps) {
+  const { id, url, active } = of
+  const send =
+    (place: string, words: string, options: RequestOptions = {}) =>
+    async () => {
+      await call(place, { method: 'POST', ...options })
       onDone()
-    } catch (error) {
-      if (!(error instanceof Problem)) throw error
-      setErrors(error.errors.length > 0 ? error.errors : [{ field: 'url', message: error.message }])
+      return words
     }
+  const one = `${path}/${id}`
+  const body = { active: !active }
+  const toggle = send(one, active ? 'Paused' : 'Resumed', { method: 'PATCH', body })
+  const removal = {
+    title: 'Remove this subscription?',
+    text: `Nothing more is sent to ${url}; pending deliveries are dropped.`,
   }
   return (
-    <form
-      class="card stack"
-      noValidate
-      aria-label="New subscription"
-      onSubmit={(event) => {
-        event.preventDefault()
-        add()
-      }}
+    <Card
+      title={<span class="break">{url}</span>}
+      actions={<Status of={active ? 'active' : 'paused'} />}
     >
-      <FormFields {...{ fields, values, errors }} onChange={setValues} />
-      <div class="actions wide">
-        <button type="submit" class="main">
-          Add subscription
-        </button>
-      </div>
-    </form>
-  )
-}
-
-function Card({ of, onDone }: { readonly of: ListedSubscription; readonly onDone: () => void }) {
-  const { id, url, events, secret, active, createdAt } = of
-  const change = (body: object, done: string) =>
-    attempt(async () => {
-      await call(`${path}/${id}`, { method: 'PATCH', body })
-      onDone()
-      return done
-    })
-  return (
-    <article class="card">
-      <header>
-        <h2 class="break">{url}</h2>
-        <Status of={active ? 'active' : 'paused'} />
-      </header>
-      <p class="muted">
-        {events.join(', ')} · secret <code>{secret}</code> · added <Time at={createdAt} />
-      </p>
+      <SubscriptionFacts of={of} />
       <div class="actions">
-        <button
-          type="button"
-          onClick={() => change({ active: !active }, active ? 'Paused' : 'Resumed')}
-        >
-          {active ? 'Pause' : 'Resume'}
-        </button>
-        <Copy text={() => revealed(id)}>Copy secret</Copy>
-        <button type="button" onClick={() => rotate(of, onDone)}>
+        <Button kind="main" work={send(`${own}/subscriptions/${id}/test`, 'Test event sent')}>
+          Send test event
+        </Button>
+        <Button work={toggle}>{active ? 'Pause' : 'Resume'}</Button>
+        <Copy text={() => secretOf(id)}>Copy secret</Copy>
+        <Button question={rotation} work={send(`${one}/rotate`, 'The secret is new', { body: {} })}>
           Rotate secret
-        </button>
-        <button type="button" class="danger" onClick={() => remove(of, onDone)}>
+        </Button>
+        <Button kind="danger" question={removal} work={send(one, 'Removed', { method: 'DELETE' })}>
           Remove
-        </button>
+        </Button>
       </div>
-    </article>
+    </Card>
   )
 }
 
-async function revealed(id: string): Promise<string> {
+const rotation = {
+  title: 'Rotate its secret?',
+  text: 'A new secret signs every delivery from now on. The old one also signs for a day, so that nothing is rejected while you update the receiver.',
+}
+
+function SubscriptionFacts({ of }: Pick<CardProps, 'of'>) {
+  const { id, events, secret, createdAt, counts, last } = of
+  const { delivered = 0, failed = 0, pending = 0 } = counts
+  const ended = delivered + failed
+  const rate = ended === 0 ? 'none sent' : `${Math.round((100 * delivered) / ended)} % delivered`
+  return (
+    <Facts
+      of={{
+        Events: events.join(', '),
+        Secret: <code>{secret}</code>,
+        'Last response': last ? (
+          <>
+            <HttpStatus status={last.status} /> <Time at={last.at} />
+          </>
+        ) : (
+          'none yet'
+        ),
+        Deliveries: (
+          <a href={href(['deliveries'], { subscriptionId: id })}>
+            {rate}, {failed} failed, {pending} pending
+          </a>
+        ),
+        Added: <Time at={createdAt} />,
+      }}
+    />
+  )
+}
+
+async function secretOf(id: string): Promise<string> {
   const { secret } = await call<ListedSubscription>(`${path}/${id}?reveal=true`)
   return secret
-}
-
-function rotate({ id }: ListedSubscription, onDone: () => void): Promise<void> {
-  const text =
-    'A new secret signs every delivery from now on. The old one also signs for a day, so that nothing is refused while you update the receiver.'
-  return confirmed({ title: 'Rotate its secret?', text, yes: 'Rotate' }, async () => {
-    await call(`${path}/${id}/rotate`, { method: 'POST', body: {} })
-    onDone()
-    return 'The secret is new'
-  })
-}
-
-function remove({ id, url }: ListedSubscription, onDone: () => void): Promise<void> {
-  const text = `Nothing more is sent to ${url}; pending deliveries are dropped.`
-  const question = { title: 'Remove this subscription?', text, yes: 'Remove', danger: true }
-  return confirmed(question, async () => {
-    await call(`${path}/${id}`, { method: 'DELETE' })
-    onDone()
-    return 'Removed'
-  })
 }

@@ -1,59 +1,127 @@
-// Exact bytes for people: as text where they are text, laid out where they are JSON, always as text
-// nodes and never as markup. Until a person's data is revealed only its shape is shown.
+// Exact bytes for people: JSON coloured and foldable, or as it came; always as text nodes and never
+// as markup.
 /** @jsxImportSource preact */
 import type { ComponentChildren } from 'preact'
+import { useState } from 'preact/hooks'
 import { isDeeperText } from '../../../../src/foundation/json.ts'
-import { dotted } from '../../../../src/redaction/redact.ts'
-import { cut, fromBase64, laidOut, mostShown, textOf } from '../text.ts'
-import { duration } from '../time.tsx'
-import { isRevealed } from './masked.tsx'
-
-interface ScrollTextProps {
-  readonly label: string
-  readonly testid?: string
-  readonly children: ComponentChildren
-}
+import { cut, fromBase64, laidOut, maxShown, textOf } from '../text.ts'
+import { Button, Copy } from './actions.tsx'
 
 interface BodyProps {
   readonly base64: string
-  /** The name to reveal before the values are shown; without it they are always shown. */
-  readonly of?: string
   readonly label: string
 }
 
-export function Body({ base64, of, label }: BodyProps) {
+/** A body: as JSON if it is JSON, else as text, else as hexadecimal bytes. */
+export function Body({ base64, label }: BodyProps) {
+  const [isRaw, setRaw] = useState(false)
   const bytes = fromBase64(base64)
-  const text = textOf(bytes)
-  const shown = of === undefined || isRevealed(of)
   if (bytes.length === 0) return <p class="muted">Empty</p>
+  const text = textOf(bytes)
+  const json = text === undefined ? undefined : parsed(text)
+  const raw = text === undefined ? hex(bytes) : cut(text)
   return (
-    <ScrollText label={label} testid="body">
-      {shown ? (text === undefined ? hex(bytes) : readable(text)) : shapeOf(bytes, text)}
+    <div class="body" data-testid="body">
+      <div class="bar">
+        <span class="hint">
+          {label} · {bytes.length.toLocaleString('en')} bytes
+        </span>
+        {json !== undefined && (
+          <Button kind="plain" isPressed={isRaw} work={() => setRaw(!isRaw)}>
+            Raw
+          </Button>
+        )}
+        <Copy label={`Copy: ${label}`} text={() => text ?? raw} />
+      </div>
+      {isRaw || json === undefined ? (
+        <ScrollText label={label}>{raw}</ScrollText>
+      ) : (
+        <Json label={label} value={json} />
+      )}
+    </div>
+  )
+}
+
+/** Deeper JSON is shown as it came. */
+const maxDepth = 500
+/** Characters and levels up to which JSON can be folded. */
+const maxFolded = 60_000
+const maxLevels = 30
+
+function parsed(text: string): unknown {
+  try {
+    return isDeeperText(text, maxDepth) ? undefined : JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** JSON that can be folded; plain text if it is long or deep. */
+export function Json({ label, value }: { readonly label: string; readonly value: unknown }) {
+  const line = JSON.stringify(value)
+  const isPlain = line.length > maxFolded || isDeeperText(line, maxLevels)
+  return (
+    <ScrollText label={label}>
+      {isPlain ? laidOut(value) : <JsonNode value={value} level={0} end="" />}
     </ScrollText>
   )
 }
 
-function readable(text: string): string {
-  const json = parsed(text)
-  return json === undefined ? cut(text) : laidOut(json)
+interface NodeProps {
+  readonly name?: string
+  readonly value: unknown
+  readonly level: number
+  /** The text after the value: a comma, or nothing after the last. */
+  readonly end: string
 }
 
-/** Keys and harmless values of JSON; of anything else only its length. */
-function shapeOf(bytes: Uint8Array, text: string | undefined): string {
-  const json = text === undefined ? undefined : parsed(text)
-  if (json === undefined) return `${bytes.length} bytes, masked`
-  return laidOut(dotted(json, 'resource'))
-}
-
-/** Deeper JSON is shown as it came. */
-const deepest = 500
-
-function parsed(text: string): unknown {
-  try {
-    return isDeeperText(text, deepest) ? undefined : JSON.parse(text)
-  } catch {
-    return undefined
+function JsonNode({ name, value, level, end }: NodeProps) {
+  const key = name !== undefined && (
+    <>
+      <span class="key">{JSON.stringify(name)}</span>
+      {': '}
+    </>
+  )
+  const isList = Array.isArray(value)
+  const entries = typeof value === 'object' && value !== null ? Object.entries(value) : []
+  const [open, close] = isList ? ['[', ']'] : ['{', '}']
+  if (entries.length === 0) {
+    const isEmpty = typeof value === 'object' && value !== null
+    return (
+      <div>
+        {key}
+        <span data-type={value === null ? 'null' : typeof value}>
+          {isEmpty ? open + close : JSON.stringify(value)}
+        </span>
+        {end}
+      </div>
+    )
   }
+  return (
+    <details open={level < 4}>
+      <summary>
+        {key}
+        {open}
+        <span class="folded">
+          {` ${entries.length} ${close}`}
+          {end}
+        </span>
+      </summary>
+      <div class="inside">
+        {entries.map(([inner, item], at) => (
+          <JsonNode
+            key={inner}
+            {...(!isList && { name: inner })}
+            value={item}
+            level={level + 1}
+            end={at === entries.length - 1 ? '' : ','}
+          />
+        ))}
+      </div>
+      {close}
+      {end}
+    </details>
+  )
 }
 
 function hex(bytes: Uint8Array): string {
@@ -63,76 +131,72 @@ function hex(bytes: Uint8Array): string {
 
 type Pairs = readonly (readonly [string, string])[]
 
+/** The headers of a request or a response, folded. */
 export function Headers({ pairs }: { readonly pairs: Pairs }) {
-  if (pairs.length === 0) return <p class="muted">None</p>
   return (
-    <pre data-testid="headers">{pairs.map(([name, value]) => `${name}: ${value}`).join('\n')}</pre>
+    <details>
+      <summary>
+        {pairs.length} {pairs.length === 1 ? 'header' : 'headers'}
+      </summary>
+      <pre data-testid="headers">
+        {pairs.map(([name, value]) => `${name}: ${value}`).join('\n')}
+      </pre>
+    </details>
   )
 }
 
-export function Took({ ms }: { readonly ms: number | undefined }) {
-  return ms === undefined ? null : <span class="muted nowrap">{duration(ms)}</span>
-}
-
-/** Where two texts begin and cease to differ. */
-function difference(one: string, other: string) {
-  let from = 0
-  const shorter = Math.min(one.length, other.length)
-  while (from < shorter && one[from] === other[from]) from++
-  let tail = 0
-  while (tail < shorter - from && one.at(-1 - tail) === other.at(-1 - tail)) tail++
-  return { from, tail }
-}
-
-interface PairProps {
+interface SideBySideProps {
   readonly signed: string
   readonly received: string
 }
 
 /** Two bodies beside each other, with what differs marked in both. */
-export function SideBySide({ signed, received }: PairProps) {
-  const [one, other] = [signed, received].map((text) => shownBytes(fromBase64(text))) as [
-    string,
-    string,
-  ]
-  const { from, tail } = difference(one, other)
-  const part = (text: string) => {
-    const end = text.length - tail
-    return (
-      <>
+export function SideBySide({ signed, received }: SideBySideProps) {
+  const one = visible(fromBase64(signed))
+  const other = visible(fromBase64(received))
+  const shorter = Math.min(one.length, other.length)
+  let from = 0
+  while (from < shorter && one[from] === other[from]) from++
+  let tail = 0
+  while (tail < shorter - from && one.at(-1 - tail) === other.at(-1 - tail)) tail++
+  const part = (title: string, text: string, base64: string) => (
+    <figure>
+      <figcaption class="hint">
+        {title} · {fromBase64(base64).length} bytes
+      </figcaption>
+      <ScrollText label={`${title} bytes`}>
         {text.slice(0, from)}
-        <mark>{text.slice(from, end) || '∅'}</mark>
-        {text.slice(end)}
-      </>
-    )
-  }
+        <mark>{text.slice(from, text.length - tail) || '∅'}</mark>
+        {text.slice(text.length - tail)}
+      </ScrollText>
+    </figure>
+  )
   return (
     <div class="pair" data-testid="side-by-side">
-      <figure>
-        <figcaption class="hint">Signed · {fromBase64(signed).length} bytes</figcaption>
-        <ScrollText label="Signed bytes">{part(one)}</ScrollText>
-      </figure>
-      <figure>
-        <figcaption class="hint">Received · {fromBase64(received).length} bytes</figcaption>
-        <ScrollText label="Received bytes">{part(other)}</ScrollText>
-      </figure>
+      {part('Signed', one, signed)}
+      {part('Received', other, received)}
     </div>
   )
 }
 
-/** Spaces and line ends are what most often differs: they are made visible. */
-function shownBytes(bytes: Uint8Array): string {
+/** Ends of lines, which differ most often, are made visible. */
+function visible(bytes: Uint8Array): string {
   const text = textOf(bytes)
   if (text === undefined) return hex(bytes)
-  return text.replaceAll('\r', '␍').replaceAll('\n', '⏎\n').slice(0, mostShown)
+  return text.replaceAll('\r', '␍').replaceAll('\n', '⏎\n').slice(0, maxShown)
+}
+
+interface ScrollTextProps {
+  readonly label: string
+  readonly children: ComponentChildren
 }
 
 /** Text of many lines in a box that scrolls, and that the keyboard reaches. */
-export function ScrollText({ label, testid, children }: ScrollTextProps) {
+export function ScrollText({ label, children }: ScrollTextProps) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard
-    <section class="tall" tabIndex={0} aria-label={label} data-testid={testid}>
-      <pre>{children}</pre>
+    <section class="tall code" tabIndex={0} aria-label={label}>
+      {children}
     </section>
   )
 }

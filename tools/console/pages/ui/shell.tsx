@@ -1,158 +1,143 @@
-// The frame of every page: where one is, where one can go, whether it is live, and the help.
+// The frame of every page: where the reader is and can go, and whether the page is live.
 /** @jsxImportSource preact */
 import type { ComponentChildren, ComponentType } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { config } from '../call.ts'
-import { helpShown, keyWords, onKeys } from '../keys.ts'
 import { liveState } from '../load.ts'
-import { go, href, route } from '../route.ts'
-import { Confirm, Dialog } from './confirm.tsx'
-import { Facts } from './detail.tsx'
-import { Toasts } from './toast.tsx'
+import { href, route } from '../route.ts'
+import { zone } from '../time.tsx'
+import { Answers, Button } from './actions.tsx'
+import { type Command, openPalette, Palette, setCommands } from './palette.tsx'
+import { Empty, Notice, Page } from './parts.tsx'
 
-interface NavigationItem {
+interface NavPlace {
   readonly path: string
   readonly title: string
+  readonly page: ComponentType
   /** After `g`. */
   readonly letter: string
-  readonly page: ComponentType
+  /** How many there need attention. */
+  readonly badge?: number | undefined
 }
 
-/** A page at the address that its title gives. */
-export function place(title: string, letter: string, page: ComponentType): NavigationItem {
-  return { path: title.toLowerCase(), title, letter, page }
+/** A page of the navigation, at the address that its title gives. */
+export function place(title: string, letter: string, page: ComponentType): NavPlace {
+  return { path: title.toLowerCase().replaceAll(' ', '-'), title, letter, page }
 }
 
-export interface PlaceGroup {
+export interface NavGroup {
   readonly title?: string
-  readonly places: readonly NavigationItem[]
+  readonly places: readonly NavPlace[]
 }
 
 interface ShellProps {
-  readonly groups: readonly PlaceGroup[]
-  readonly about: string
+  readonly groups: readonly NavGroup[]
+  /** Further entries of the palette. */
+  readonly commands?: readonly Command[]
+  readonly searches: (text: string) => readonly Command[]
   readonly foot?: ComponentChildren
 }
 
-export function Shell({ groups, about, foot }: ShellProps) {
+export function Shell({ groups, commands = [], searches, foot }: ShellProps) {
   const places = groups.flatMap((group) => group.places)
   const [first] = places
   const at = route.value.path[0] ?? first?.path
-  const current = places.find(({ path }) => path === at) ?? first
-  useEffect(
-    () =>
-      onKeys({
-        goTo(letter) {
-          const to = places.find((one) => one.letter === letter)
-          if (to) go(href([to.path]))
-          return to !== undefined
-        },
-      }),
-    [places],
-  )
-  useEffect(() => {
-    document.title = `${current?.title ?? ''} · ${config.title}`
-  }, [current])
-  const [menu, setMenu] = useState(false)
-  // biome-ignore lint/correctness/useExhaustiveDependencies: whoever has gone somewhere is done with it
-  useEffect(() => setMenu(false), [route.value])
+  const current = places.find(({ path }) => path === at)
+  setCommands([
+    ...places.map(({ title, letter, path }) => ({
+      title,
+      keys: `g ${letter}`,
+      href: href([path]),
+    })),
+    ...commands,
+  ])
+  const [isMenuOpen, openMenu] = useState(false)
+  const toggleMenu = () => openMenu(!isMenuOpen)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the menu closes when the reader has gone somewhere
+  useEffect(() => openMenu(false), [route.value])
   return (
     <div class="frame">
-      <div class="side" data-menu={menu ? 'open' : 'closed'}>
+      <div class="side" data-menu={isMenuOpen ? 'open' : 'closed'}>
         <a class="brand" href={href([])}>
           <Mark />
           <span>
             {config.title}
-            <small>{about}</small>
+            <small>{location.host}</small>
           </span>
         </a>
-        <button
-          type="button"
-          class="menu"
-          aria-expanded={menu}
-          aria-controls="pages"
-          onClick={() => setMenu(!menu)}
-        >
+        <button type="button" class="menu" aria-expanded={isMenuOpen} onClick={toggleMenu}>
           Menu
         </button>
-        <Navigation groups={groups} at={current?.path} />
+        <button type="button" class="goto" onClick={openPalette}>
+          Go to… <kbd>⌘K</kbd>
+        </button>
+        <nav id="pages" aria-label="Pages">
+          {groups.map((group) => (
+            <Group key={group.title} {...group} at={current?.path} />
+          ))}
+        </nav>
         <div class="foot">
           {foot}
-          <Live />
-          <button type="button" class="plain wide" onClick={openHelp}>
-            Keyboard <kbd>?</kbd>
-          </button>
+          <span class="live" data-state={liveState.value}>
+            <i aria-hidden="true" />
+            {liveState.value}
+          </span>
+          <span class="wide">Times in {zone}</span>
         </div>
       </div>
-      <main>{current && <current.page />}</main>
-      {helpShown.value && <Help places={places} />}
-      <Confirm />
-      <Toasts />
+      <main>
+        <Offline />
+        {current ? <current.page /> : <NotFound />}
+      </main>
+      <Palette searches={searches} />
+      <Answers />
     </div>
   )
 }
 
-function openHelp(): void {
-  helpShown.value = true
-}
-
-function Navigation({ groups, at }: { groups: readonly PlaceGroup[]; at: string | undefined }) {
+function Group({ title, places, at }: NavGroup & { readonly at: string | undefined }) {
   return (
-    <nav id="pages" aria-label="Pages">
-      {groups.map(({ title, places }) => (
-        <div key={title ?? 'first'}>
-          {title && <h2>{title}</h2>}
-          <ul>
-            {places.map((one) => (
-              <li key={one.path}>
-                <a href={href([one.path])} aria-current={one.path === at ? 'page' : undefined}>
-                  {one.title}
-                </a>
-              </li>
-            ))}
-          </ul>
-        </div>
-      ))}
-    </nav>
+    <>
+      {title && <h2>{title}</h2>}
+      <ul>
+        {places.map(({ path, title, badge }) => (
+          <li key={path}>
+            <a href={href([path])} aria-current={path === at ? 'page' : undefined}>
+              {title} {badge ? <b class="count">{badge}</b> : null}
+            </a>
+          </li>
+        ))}
+      </ul>
+    </>
   )
 }
 
-const liveWords = {
-  connecting: 'connecting',
-  live: 'live',
-  lost: 'connection lost, reconnecting',
-  unavailable: 'the inbox is not available, retrying',
-}
-
-function Live() {
+/** Says that what is shown may be old. */
+function Offline() {
   const state = liveState.value
+  if (state !== 'offline' && state !== 'unavailable') return null
   return (
-    <span class="live" data-state={state} role="status">
-      <i aria-hidden="true" />
-      <span class={state === 'live' ? 'wide' : ''}>{liveWords[state]}</span>
-    </span>
+    <Notice tone="bad">
+      {state === 'offline'
+        ? 'Connection lost: the server does not respond. Is it still running? Reconnecting…'
+        : 'The inbox is not available. Retrying…'}
+    </Notice>
   )
 }
 
-function Help({ places }: { readonly places: readonly NavigationItem[] }) {
-  const close = () => {
-    helpShown.value = false
-  }
+function NotFound() {
   return (
-    <Dialog title="Keyboard" onClose={close}>
-      <Facts
-        areKeys
-        of={{
-          ...keyWords,
-          ...Object.fromEntries(places.map(({ letter, title }) => [`g ${letter}`, title])),
-        }}
-      />
-      <div class="actions">
-        <button type="button" class="main" onClick={close}>
-          Close
-        </button>
-      </div>
-    </Dialog>
+    <Page title="Page not found">
+      <Empty title="There is no page at this address">
+        <p class="break">{location.hash}</p>
+        <div class="actions">
+          <a class="button main" href={href([])}>
+            Go to the first page
+          </a>
+          <Button work={openPalette}>Search all pages</Button>
+        </div>
+      </Empty>
+    </Page>
   )
 }
 
@@ -160,36 +145,7 @@ function Mark() {
   return (
     <svg width="24" height="24" viewBox="0 0 16 16" aria-hidden="true">
       <rect width="16" height="16" rx="4" fill="#3257c8" />
-      <path
-        d="M4 8.5l2.6 2.6L12 5.6"
-        stroke="#fff"
-        stroke-width="2"
-        fill="none"
-        stroke-linecap="round"
-        stroke-linejoin="round"
-      />
+      <path d="M4 8.5l2.6 2.6L12 5.6" stroke="#fff" stroke-width="2" fill="none" />
     </svg>
-  )
-}
-
-interface PageProps {
-  readonly title: string
-  readonly actions?: ComponentChildren
-  readonly children: ComponentChildren
-}
-
-/** A page that scrolls as a whole. */
-export function Page({ title, actions, children }: PageProps) {
-  return (
-    <>
-      <header>
-        <h1>{title}</h1>
-        {actions}
-      </header>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard */}
-      <section class="scroll stack" tabIndex={0} aria-label={title}>
-        {children}
-      </section>
-    </>
   )
 }
