@@ -4,7 +4,13 @@ import { WebhookError } from '../errors.ts'
 import { checkMilliseconds, checkOptionNames } from '../foundation/check.ts'
 import type { Clock } from '../foundation/clock.ts'
 import type { Entity } from '../protocol/events.ts'
-import type { LatencyQuery, StoredEntry, StoreQuery, StoreStats } from './admin-store.ts'
+import type {
+  LatencyQuery,
+  StoredEntry,
+  StoredLatency,
+  StoreQuery,
+  StoreStats,
+} from './admin-store.ts'
 import { unpackContent, unpackMetadata } from './content.ts'
 import type { Encryption } from './encryption.ts'
 import type { Entry, EntryState } from './entry.ts'
@@ -19,10 +25,12 @@ import {
   type EntryQuery,
   type ForgetOptions,
   type GetOptions,
+  partsOf,
   redrivenFrom,
 } from './entry-query.ts'
 import type { Fingerprints } from './fingerprint.ts'
 import type { InboxStore } from './store.ts'
+import type { Operated } from './work.ts'
 
 export interface EntryPage {
   readonly entries: readonly Entry[]
@@ -56,23 +64,16 @@ export interface InboxLatency {
 }
 
 /** Times in milliseconds, from the occurrence of an event until its entry was done. */
-export interface HandlerLatency {
-  readonly handler: string
-  readonly entries: number
+export interface HandlerLatency extends Omit<StoredLatency, 'within'> {
   /** The share of entries done within the target, from 0 to 1. */
   readonly share: number
-  readonly p50: number
-  readonly p95: number
-  readonly p99: number
-  readonly longest: number
 }
 
-/** Dependencies of an InboxAdmin. */
-export interface AdminDeps {
+/** An open inbox, as its operators need it. */
+export interface OpenInbox {
   readonly store: InboxStore
   readonly encryption: Encryption
   readonly fingerprints: Fingerprints
-  readonly now: Clock
 }
 
 const day = 24 * 60 * 60 * 1000
@@ -80,40 +81,46 @@ const pageSize = 500
 /** Few enough that the store answers within milliseconds while it works. */
 const mostMeasured = 10_000
 
-/** The operator's side of an open inbox. */
-export class InboxAdmin {
-  readonly #deps: AdminDeps
+/** The operator's side of an inbox; each call opens it. */
+export abstract class InboxAdmin {
+  readonly #reports = new Set<(operated: Operated) => void>()
 
-  constructor(deps: AdminDeps) {
-    this.#deps = deps
-  }
+  abstract readonly now: Clock
+  /** Opens the inbox once for all callers. */
+  protected abstract opened(): Promise<OpenInbox>
+  /** Announces that there may be something to claim. */
+  protected abstract wake(): void
 
-  async find(asked: EntryQuery): Promise<EntryPage> {
+  async find(asked: EntryQuery = {}): Promise<EntryPage> {
+    const inbox = await this.opened()
     checkQuery(asked)
     const { limit = 50, cursor, ...filter } = asked
     const size = Math.min(limit, pageSize)
-    const query = { ...this.#query(filter), limit: size, ...(cursor && { after: cursor }) }
-    const found = await this.#deps.store.find(query)
-    if (found.length === 0 && cursor !== undefined && !(await this.#isThere(cursor))) {
-      throw unknownCursor()
+    const query = { ...toQuery(inbox, filter), limit: size, ...(cursor && { after: cursor }) }
+    const found = await inbox.store.find(query)
+    if (found.length === 0 && cursor !== undefined && !(await isThere(inbox, cursor))) {
+      const message = 'find: unknown or expired cursor; start again from the first page'
+      throw new WebhookError('OPTION_INVALID', message)
     }
     const last = found.length === size ? found.at(-1)?.id : undefined
-    const entries = found.map((entry) => this.#toEntry(entry))
+    const entries = found.map((entry) => toEntry(inbox, entry))
     return { entries, ...(last !== undefined && { cursor: last }) }
   }
 
   async get(id: string, options: GetOptions = {}): Promise<Entry | undefined> {
+    const inbox = await this.opened()
     checkId('get', id)
     checkOptionNames('get', options, ['withDelivery'])
     const query = { ids: [id], limit: 1, withBody: options.withDelivery ?? false }
-    const [found] = await this.#deps.store.find(query)
-    return found && this.#toEntry(found)
+    const [found] = await inbox.store.find(query)
+    return found && toEntry(inbox, found)
   }
 
   async stats(options?: StatsOptions): Promise<InboxStats> {
-    const now = this.#now()
+    const { store } = await this.opened()
+    const now = this.now().getTime()
     const asked = options && latencyQuery(options, now)
-    const { counts, oldest, due, latency } = await this.#deps.store.stats(now, asked)
+    const { counts, oldest, due, latency } = await store.stats(now, asked)
     return {
       ...counts,
       ...(oldest !== undefined && { oldestAge: Math.max(0, now - oldest) }),
@@ -122,118 +129,140 @@ export class InboxAdmin {
     }
   }
 
-  /**
-   * Pages through what fits, so that a hundred thousand dead letters do not become one transaction.
-   * The oldest come first, because handlers begin with the first page while the next is read.
-   */
-  async redrive(asked: EntryFilter | string): Promise<number> {
-    checkRedrive(asked)
+  redrive(asked: EntryFilter | string): Promise<number> {
     const filter = typeof asked === 'string' ? { id: asked } : asked
-    const from = redrivenFrom(filter)
-    // The store decides: an entry may be set aside after it was found.
-    const setAside = filter.id !== undefined && filter.state === undefined
-    let redriven = 0
-    let after: string | undefined
-    let isLost = false
-    do {
-      const query = { ...this.#query(filter), states: from, limit: pageSize, oldestFirst: true }
-      const found = await this.#deps.store.find({ ...query, ...(after && { after }) })
-      const ids = found.flatMap(({ id, metadata }) => (metadata ? [id] : []))
-      redriven += await this.#deps.store.reopen({ ids, from, now: this.#now(), setAside })
-      // A purge took the last of the page before: what was redriven is not found again.
-      isLost = found.length === 0 && after !== undefined && !(await this.#isThere(after))
-      after = found.length === pageSize ? found.at(-1)?.id : undefined
-    } while (after !== undefined || isLost)
-    return redriven
+    return this.#operate({ asked: 'redrive', entryId: asked }, (inbox, now) => {
+      checkRedrive(asked)
+      return redrive(inbox, filter, now)
+    })
   }
 
-  async replay(id: string): Promise<boolean> {
-    checkId('replay', id)
-    const [found] = await this.#deps.store.find({ ids: [id], limit: 1 })
-    if (!found?.metadata) return false
-    const reopening = { ids: [id], from: ['done'], now: this.#now(), replay: true } as const
-    return (await this.#deps.store.reopen(reopening)) === 1
+  replay(id: string): Promise<boolean> {
+    return this.#operate({ asked: 'replay', entryId: id }, async ({ store }, now) => {
+      checkId('replay', id)
+      const [found] = await store.find({ ids: [id], limit: 1 })
+      if (!found?.metadata) return false
+      return (await store.reopen({ ids: [id], from: ['done'], now, replay: true })) === 1
+    })
   }
 
-  async dismiss(id: string): Promise<boolean> {
-    checkId('dismiss', id)
-    return this.#deps.store.dismiss(id, this.#now())
+  dismiss(id: string): Promise<boolean> {
+    return this.#operate({ asked: 'dismiss', entryId: id }, async ({ store }, now) => {
+      checkId('dismiss', id)
+      return store.dismiss(id, now)
+    })
   }
 
-  async forget(entity: Entity | string, options: ForgetOptions = {}): Promise<number> {
-    checkEntity('forget', entity)
-    checkOptionNames('forget', options, ['tenant'])
-    const { tenant } = options
-    checkTenant('forget', tenant)
-    return this.#deps.store.forget(this.#lane(entity, tenant), this.#now(), tenant === null)
+  forget(entity: Entity | string, options: ForgetOptions = {}): Promise<number> {
+    return this.#operate({ asked: 'forget' }, async (inbox, now) => {
+      checkEntity('forget', entity)
+      checkOptionNames('forget', options, ['tenant'])
+      const { tenant } = options
+      checkTenant('forget', tenant)
+      return inbox.store.forget(laneOf(inbox, entity, tenant), now, tenant === null)
+    })
   }
 
-  async #isThere(id: string): Promise<boolean> {
-    return (await this.#deps.store.find({ ids: [id], limit: 1 })).length > 0
+  /** Calls `report` for each operator's change that changed anything. */
+  onOperated(report: (operated: Operated) => void): void {
+    this.#reports.add(report)
   }
 
-  #now(): number {
-    return this.#deps.now().getTime()
-  }
-
-  #lane(entity: Entity | string, tenant?: string | null): string {
-    const fingerprints = this.#deps.fingerprints.within(tenant ?? undefined)
-    if (typeof entity !== 'string') return fingerprints.lane(entity)
-    const colon = entity.indexOf(':')
-    const type = entity.slice(0, colon) as Entity['type']
-    return fingerprints.lane({ type, id: entity.slice(colon + 1) })
-  }
-
-  #query(filter: EntryFilter): Omit<StoreQuery, 'limit'> {
-    const { id, state, name, entity, tenant, since, search } = filter
-    const { fingerprints } = this.#deps
-    return {
-      ...(id !== undefined && { ids: [id].flat() }),
-      ...(state !== undefined && { states: [state].flat() }),
-      ...(name !== undefined && { name }),
-      ...(entity !== undefined && { lane: this.#lane(entity, tenant) }),
-      ...(tenant !== undefined && { tenant: tenant === null ? '' : fingerprints.tenant(tenant) }),
-      ...(since !== undefined && { since: new Date(since).getTime() }),
-      ...(search && { text: { part: search, keys: this.#keysOf(search) } }),
-    }
-  }
-
-  /** Ids are kept as hashes, so a whole id is found and a part of one is not. */
-  #keysOf(search: string): string[] {
-    const { fingerprints } = this.#deps
-    const lanes = (['verification', 'client'] as const).map((type) =>
-      fingerprints.lane({ type, id: search }),
-    )
-    const keys = (['id', 'recurred'] as const).map((kind) => fingerprints.key(kind, search))
-    return [...keys, ...lanes, this.#lane(search)]
-  }
-
-  #toEntry(stored: StoredEntry): Entry {
-    const { id, metadata, body, attempt, storedAt, occurredAt, due, settledAt, ...rest } = stored
-    const known = metadata && unpackMetadata(id, metadata, this.#deps.encryption)
-    const delivery =
-      metadata && body && unpackContent(id, { metadata, body }, this.#deps.encryption)?.delivery
-    return {
-      ...rest,
-      id,
-      ...(known?.key !== undefined && { eventId: known.key }),
-      ...(known?.entity && { entity: known.entity }),
-      ...(known?.tenant !== undefined && { tenant: known.tenant }),
-      ...(occurredAt !== undefined && { occurredAt: new Date(occurredAt) }),
-      receivedAt: new Date(known?.receivedAt ?? storedAt),
-      attempts: attempt,
-      ...(due !== undefined && { dueAt: new Date(due) }),
-      ...(settledAt !== undefined && { settledAt: new Date(settledAt) }),
-      erased: metadata === undefined,
-      ...((metadata && !known) || (body && !delivery) ? { unreadable: true as const } : {}),
-      ...(delivery && { delivery }),
+  /** Makes an operator's change, and reports it if it changed anything. */
+  async #operate<Result extends number | boolean>(
+    { asked, entryId }: { readonly asked: Operated['asked']; readonly entryId?: unknown },
+    change: (inbox: OpenInbox, now: number) => Promise<Result>,
+  ): Promise<Result> {
+    const began = performance.now()
+    try {
+      const result = await change(await this.opened(), this.now().getTime())
+      const duration = performance.now() - began
+      const one = typeof entryId === 'string' ? { entryId } : {}
+      const operated = { asked, entries: Number(result), duration, ...one }
+      if (operated.entries > 0) for (const report of this.#reports) report(operated)
+      return result
+    } finally {
+      this.wake()
     }
   }
 }
 
-function unknownCursor(): WebhookError {
-  const message = 'find: unknown or expired cursor; start again from the first page'
-  return new WebhookError('OPTION_INVALID', message)
+/**
+ * Pages through what fits, so that a hundred thousand dead letters do not become one transaction. The
+ * oldest come first, because handlers begin with the first page while the next is read.
+ */
+async function redrive(inbox: OpenInbox, filter: EntryFilter, now: number): Promise<number> {
+  const { store } = inbox
+  const from = redrivenFrom(filter)
+  // The store decides: an entry may be set aside after it was found.
+  const setAside = filter.id !== undefined && filter.state === undefined
+  const query = { ...toQuery(inbox, filter), states: from, limit: pageSize, oldestFirst: true }
+  let redriven = 0
+  let after: string | undefined
+  let isLost = false
+  do {
+    const found = await store.find({ ...query, ...(after && { after }) })
+    const ids = found.flatMap(({ id, metadata }) => (metadata ? [id] : []))
+    redriven += await store.reopen({ ids, from, now, setAside })
+    // A purge took the last of the page before: what was redriven is not found again.
+    isLost = found.length === 0 && after !== undefined && !(await isThere(inbox, after))
+    after = found.length === pageSize ? found.at(-1)?.id : undefined
+  } while (after !== undefined || isLost)
+  return redriven
+}
+
+async function isThere({ store }: OpenInbox, id: string): Promise<boolean> {
+  return (await store.find({ ids: [id], limit: 1 })).length > 0
+}
+
+function laneOf(inbox: OpenInbox, entity: Entity | string, tenant?: string | null): string {
+  const { type, id } = typeof entity === 'string' ? partsOf(entity) : entity
+  const { fingerprints } = inbox
+  return (tenant ? fingerprints.within(tenant) : fingerprints).of('lane', type, id)
+}
+
+function toQuery(inbox: OpenInbox, filter: EntryFilter): Omit<StoreQuery, 'limit'> {
+  const { id, state, name, entity, tenant, since, search } = filter
+  const ofTenant = (given: string | null) =>
+    given === null ? '' : inbox.fingerprints.tenant(given)
+  return {
+    ...(id !== undefined && { ids: [id].flat() }),
+    ...(state !== undefined && { states: [state].flat() }),
+    ...(name !== undefined && { name }),
+    ...(entity !== undefined && { lane: laneOf(inbox, entity, tenant) }),
+    ...(tenant !== undefined && { tenant: ofTenant(tenant) }),
+    ...(since !== undefined && { since: new Date(since).getTime() }),
+    ...(search && { text: { part: search, keys: keysOf(inbox, search) } }),
+  }
+}
+
+/** Ids are kept as hashes, so a whole id is found and a part of one is not. */
+function keysOf(inbox: OpenInbox, search: string): string[] {
+  const { fingerprints } = inbox
+  const lanes = ['verification', 'client'].map((type) => fingerprints.of('lane', type, search))
+  const keys = (['id', 'recurred'] as const).map((kind) => fingerprints.of(kind, search))
+  return [...keys, ...lanes, laneOf(inbox, search)]
+}
+
+function toEntry({ encryption }: OpenInbox, stored: StoredEntry): Entry {
+  const { id, metadata, body, attempt, storedAt, occurredAt, due, settledAt, ...rest } = stored
+  const known = metadata && unpackMetadata(id, metadata, encryption)
+  const opened = metadata && body && unpackContent(id, { metadata, body }, encryption)
+  return {
+    ...rest,
+    id,
+    ...(known?.key !== undefined && { eventId: known.key }),
+    ...(known?.entity && { entity: known.entity }),
+    ...(known?.tenant !== undefined && { tenant: known.tenant }),
+    ...(occurredAt !== undefined && { occurredAt: new Date(occurredAt) }),
+    receivedAt: new Date(known?.receivedAt ?? storedAt),
+    attempts: attempt,
+    ...(due !== undefined && { dueAt: new Date(due) }),
+    ...(settledAt !== undefined && { settledAt: new Date(settledAt) }),
+    erased: metadata === undefined,
+    ...((metadata && !known) || (body && !opened) ? { unreadable: true as const } : {}),
+    ...(opened && { delivery: opened.delivery }),
+  }
 }
 
 function latencyQuery(options: StatsOptions, now: number): LatencyQuery {

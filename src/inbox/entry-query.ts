@@ -86,7 +86,8 @@ export function checkEntity(by: string, entity: Entity | string): void {
   )
 }
 
-function partsOf(entity: string): { readonly type: string; readonly id: string } {
+/** The parts of `type:id`. */
+export function partsOf(entity: string): { readonly type: string; readonly id: string } {
   const colon = entity.indexOf(':')
   return { type: entity.slice(0, Math.max(colon, 0)), id: entity.slice(colon + 1) }
 }

@@ -1,36 +1,44 @@
 // Keyed hashes of ids: lanes and keys are only compared, and an id may be an e-mail address.
 import { createHash, createHmac } from 'node:crypto'
-import type { Entity } from '../protocol/events.ts'
+
+type Kind = 'lane' | 'id' | 'body' | 'alias' | 'updated' | 'occurrence' | 'recurred'
 
 /** Hashes what must be compared but need not be read. */
-export interface Fingerprints {
-  lane(entity: Entity): string
-  key(
-    kind: 'id' | 'body' | 'alias' | 'updated' | 'occurrence' | 'recurred',
-    ...parts: readonly string[]
-  ): string
-  /** The suffix, after a dot, of every lane and key of a tenant. */
-  tenant(name: string): string
-  /** The lanes and keys of one tenant (`<hash>.<tenant>`), or without a tenant (`<hash>`). */
-  within(tenant: string | undefined): Fingerprints
-  /** Tells bytes apart. */
-  digest(bytes: Uint8Array): string
-}
+export class Fingerprints {
+  readonly #salt: Uint8Array
+  /** Ends every lane and key of a tenant, after a dot. */
+  readonly #suffix: string
 
-/** `salt` stays the same as long as the store lives: keys are compared over years. */
-export function createFingerprints(salt: Uint8Array): Fingerprints {
-  const hash = (...parts: readonly string[]) =>
-    // 128 bits: collisions by chance need 2^64 entries.
-    createHmac('sha256', salt).update(JSON.stringify(parts)).digest('base64url').slice(0, 22)
-  const make = (suffix: string): Fingerprints => ({
-    lane: ({ type, id }) => hash('lane', type, id) + suffix,
-    key: (kind, ...parts) => hash(kind, ...parts) + suffix,
-    tenant: (name) => hash('tenant', name),
-    within: (tenant) => make(tenant === undefined ? '' : `.${hash('tenant', tenant)}`),
-    // Keyed too: else a guess of an erased payload could be confirmed.
-    digest: (bytes) => createHmac('sha256', salt).update(bytes).digest('base64url'),
-  })
-  return make('')
+  /** The salt stays the same as long as the store lives: keys are compared over years. */
+  constructor(salt: Uint8Array, suffix = '') {
+    this.#salt = salt
+    this.#suffix = suffix
+  }
+
+  of(kind: Kind, ...parts: readonly string[]): string {
+    return this.#hash(kind, parts) + this.#suffix
+  }
+
+  /** The suffix of a tenant. */
+  tenant(name: string): string {
+    return this.#hash('tenant', [name])
+  }
+
+  /** The lanes and keys of one tenant (`<hash>.<tenant>`), or without a tenant (`<hash>`). */
+  within(tenant: string): Fingerprints {
+    return new Fingerprints(this.#salt, `.${this.tenant(tenant)}`)
+  }
+
+  /** Tells bytes apart. Keyed too: else a guess of an erased payload could be confirmed. */
+  digest(bytes: Uint8Array): string {
+    return createHmac('sha256', this.#salt).update(bytes).digest('base64url')
+  }
+
+  /** 128 bits: collisions by chance need 2^64 entries. */
+  #hash(kind: string, parts: readonly string[]): string {
+    const text = JSON.stringify([kind, ...parts])
+    return createHmac('sha256', this.#salt).update(text).digest('base64url').slice(0, 22)
+  }
 }
 
 /** The hash of a body that serves as its id; it is keyed before it is stored. */

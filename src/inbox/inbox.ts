@@ -3,20 +3,26 @@ import { randomBytes } from 'node:crypto'
 import { WebhookError } from '../errors.ts'
 import { type Clock, createAgeClock } from '../foundation/clock.ts'
 import type { Entity } from '../protocol/events.ts'
-import { type EntryPage, InboxAdmin, type InboxStats, type StatsOptions } from './admin.ts'
+import {
+  type EntryPage,
+  InboxAdmin,
+  type InboxStats,
+  type OpenInbox,
+  type StatsOptions,
+} from './admin.ts'
 import type { Purged } from './admin-store.ts'
 import { createEncryption, type Encryption } from './encryption.ts'
 import type { Arrival, Entry, Kept } from './entry.ts'
 import type { EntryFilter, EntryQuery, ForgetOptions, GetOptions } from './entry-query.ts'
-import { createFingerprints } from './fingerprint.ts'
+import { Fingerprints } from './fingerprint.ts'
 import { checkedInboxOptions, type InboxLimits, type InboxOptions } from './inbox-options.ts'
 import { Leases } from './leases.ts'
 import { assertNotMoved } from './move.ts'
-import { type EntryDeps, toNewEntry } from './new-entry.ts'
+import { toNewEntry } from './new-entry.ts'
 import { assignedEntry, toRecurrence } from './recurrence.ts'
 import { keysPurged, purge, sweepTime } from './retention.ts'
 import type { InboxStore, StoreCapabilities } from './store.ts'
-import type { Operated, Work } from './work.ts'
+import type { Work } from './work.ts'
 import type { NewEntry } from './work-store.ts'
 
 /**
@@ -80,13 +86,12 @@ export function createInbox<Tx>(options: InboxOptions<Tx>): Inbox<Tx> {
   return new DurableInbox(options) as Inbox as Inbox<Tx>
 }
 
-interface Opened {
-  readonly making: Omit<EntryDeps, 'id' | 'storedAt'>
-  readonly admin: InboxAdmin
+interface Opened extends OpenInbox {
+  readonly dedupeBodies: boolean
 }
 
 /** An inbox with the parts that a worker uses. */
-export class DurableInbox implements Inbox {
+export class DurableInbox extends InboxAdmin implements Inbox {
   readonly capabilities: StoreCapabilities
   readonly now: Clock
   /** Milliseconds within which a working store answers. */
@@ -98,7 +103,6 @@ export class DurableInbox implements Inbox {
   readonly #encryption: Encryption
   readonly #nextId = createEntryIds()
   readonly #wakes = new Set<(keptAt?: number) => void>()
-  readonly #reports = new Set<(operated: Operated) => void>()
   #opening: Promise<Opened> | undefined
   /** Set while it is open, unless its store has a clock to refresh. */
   #opened: Opened | undefined
@@ -109,6 +113,7 @@ export class DurableInbox implements Inbox {
   #isVendorChecked = false
 
   constructor(options: InboxOptions) {
+    super()
     const limits = checkedInboxOptions(options)
     const { store } = options
     this.#limits = limits
@@ -123,12 +128,12 @@ export class DurableInbox implements Inbox {
     this.leases = new Leases({
       ...{ ...limits, store, encryption, now, hold },
       assigned: (work, arrival) => this.#assigned(work, arrival),
-      wake: () => this.#wake(),
+      wake: () => this.wake(),
     })
   }
 
   async open(): Promise<void> {
-    await this.#open()
+    await this.opened()
   }
 
   async close(): Promise<void> {
@@ -156,7 +161,7 @@ export class DurableInbox implements Inbox {
 
   /** Opens the inbox for the worker of a vendor's receiver. */
   async openFor(vendor: string | undefined): Promise<void> {
-    await this.#open()
+    await this.opened()
     if (this.#isVendorChecked) return
     await assertVendor(this.#store, this.#encryption, vendor)
     this.#isVendorChecked = true
@@ -174,35 +179,6 @@ export class DurableInbox implements Inbox {
 
   async check(): Promise<void> {
     await withDeadline(this.timeout, () => this.stats())
-  }
-
-  async find(query: EntryQuery = {}): Promise<EntryPage> {
-    return (await this.#open()).admin.find(query)
-  }
-
-  async get(id: string, options?: GetOptions): Promise<Entry | undefined> {
-    return (await this.#open()).admin.get(id, options)
-  }
-
-  async stats(options?: StatsOptions): Promise<InboxStats> {
-    return (await this.#open()).admin.stats(options)
-  }
-
-  redrive(filter: EntryFilter | string): Promise<number> {
-    const named = typeof filter === 'string' ? filter : undefined
-    return this.#operate('redrive', (admin) => admin.redrive(filter), named)
-  }
-
-  replay(id: string): Promise<boolean> {
-    return this.#operate('replay', (admin) => admin.replay(id), id)
-  }
-
-  dismiss(id: string): Promise<boolean> {
-    return this.#operate('dismiss', (admin) => admin.dismiss(id), id)
-  }
-
-  forget(entity: Entity | string, options?: ForgetOptions): Promise<number> {
-    return this.#operate('forget', (admin) => admin.forget(entity, options))
   }
 
   async purge(): Promise<Purged> {
@@ -224,11 +200,6 @@ export class DurableInbox implements Inbox {
     return () => this.#wakes.delete(wake)
   }
 
-  /** Calls `report` for each operator's change that changed anything. */
-  onOperated(report: (operated: Operated) => void): void {
-    this.#reports.add(report)
-  }
-
   /** The path of the store's file; known once it is open. One receiver of a process has its worker. */
   get place(): string | undefined {
     return this.#store.place
@@ -245,16 +216,16 @@ export class DurableInbox implements Inbox {
   /** Milliseconds since the newest entry was stored; Infinity if no other process stores. */
   async sinceStored(): Promise<number> {
     if (!this.capabilities.shared) return Number.POSITIVE_INFINITY
-    await this.#open()
+    await this.opened()
     const now = this.now().getTime()
     const { newest = Number.NEGATIVE_INFINITY } = await this.#store.stats(now)
     return Math.max(0, now - newest)
   }
 
   async #keep(arrival: Arrival, signal: AbortSignal): Promise<Kept> {
-    const { making } = this.#opened ?? (await this.#open())
+    const opened = this.#opened ?? (await this.opened())
     const storedAt = Math.floor(this.now().getTime())
-    const deps = { ...making, id: this.#nextId(storedAt), storedAt }
+    const deps = { ...opened, id: this.#nextId(storedAt), storedAt }
     let inserted = await this.#store.insert(toNewEntry(arrival, deps), signal)
     if (inserted.kind === 'duplicate') {
       // A crash before the second insert is harmless: the sender's next copy does the same.
@@ -276,38 +247,20 @@ export class DurableInbox implements Inbox {
   /** The entry of an arrival that could not be read before; undefined once the inbox is closed. */
   async #assigned({ lease, storedAt }: Work, arrival: Arrival): Promise<NewEntry | undefined> {
     if (!this.#opening) return undefined
-    const { making } = await this.#opening
-    return assignedEntry(this.#store, arrival, { ...making, id: lease.id, storedAt })
+    const opened = await this.#opening
+    return assignedEntry(this.#store, arrival, { ...opened, id: lease.id, storedAt })
   }
 
   async #purge(goesOn?: () => boolean) {
-    await this.#open()
+    await this.opened()
     const { retention, doubtsClock } = this.#limits
     const at = this.now().getTime()
     const now = goesOn && doubtsClock ? await sweepTime(this.#store, at) : at
     return purge({ store: this.#store, retention, now }, goesOn)
   }
 
-  /** Runs an operator's change, and reports it if it changed anything. */
-  async #operate<Result extends number | boolean>(
-    asked: Operated['asked'],
-    work: (admin: InboxAdmin) => Promise<Result>,
-    entryId?: string,
-  ): Promise<Result> {
-    const began = performance.now()
-    try {
-      const result = await work((await this.#open()).admin)
-      const duration = performance.now() - began
-      const operated = { asked, entries: Number(result), duration, ...(entryId && { entryId }) }
-      if (operated.entries > 0) for (const report of this.#reports) report(operated)
-      return result
-    } finally {
-      this.#wake()
-    }
-  }
-
   /** Opens the store once for all callers, after a close under way, and refreshes its clock. */
-  async #open(): Promise<Opened> {
+  protected async opened(): Promise<Opened> {
     if (!this.#opening) {
       const opening = this.#begin()
       this.#opening = opening
@@ -325,11 +278,10 @@ export class DurableInbox implements Inbox {
   async #begin(): Promise<Opened> {
     await this.#closing?.catch(() => {})
     const [store, encryption] = [this.#store, this.#encryption]
-    await store.open(() => this.#wake())
+    await store.open(() => this.wake())
     try {
-      const fingerprints = createFingerprints(await recallSalt(store, encryption))
-      const making = { fingerprints, dedupeBodies: this.#limits.dedupeBodies, encryption }
-      return { making, admin: new InboxAdmin({ store, ...making, now: this.now }) }
+      const fingerprints = new Fingerprints(await recallSalt(store, encryption))
+      return { store, encryption, fingerprints, dedupeBodies: this.#limits.dedupeBodies }
     } catch (error) {
       // The next delivery opens the store again: this opening must end.
       await store.close().catch(() => {})
@@ -347,7 +299,7 @@ export class DurableInbox implements Inbox {
     return closing
   }
 
-  #wake(): void {
+  protected wake(): void {
     for (const wake of this.#wakes) wake()
   }
 }

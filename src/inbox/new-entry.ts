@@ -18,18 +18,21 @@ export interface EntryDeps {
 }
 
 export function toNewEntry(arrival: Arrival, deps: EntryDeps): NewEntry {
-  const { delivery, source, name, receivedName, related, occurredAt, lasting } = arrival
-  const { id, storedAt, encryption, dedupeBodies } = deps
-  const fingerprints = deps.fingerprints.within(delivery.tenant)
-  const key = keyOf(arrival, fingerprints, dedupeBodies)
+  const { delivery, source, name, receivedName, entity, related, occurredAt, lasting } = arrival
+  const { id, storedAt, encryption } = deps
+  const { tenant } = delivery
+  const fingerprints = tenant === undefined ? deps.fingerprints : deps.fingerprints.within(tenant)
+  // An event without an entity waits for no other.
+  const own = tenant === undefined ? id : `${id}.${fingerprints.tenant(tenant)}`
+  const key = keyOf(arrival, fingerprints, deps.dedupeBodies)
   const aliases = aliasesOf(arrival, fingerprints)
   return {
     id,
-    lane: laneOf(arrival, id, fingerprints),
+    lane: entity?.id ? fingerprints.of('lane', entity.type, entity.id) : own,
     digest: fingerprints.digest(lasting ?? delivery.body),
     ...(key !== undefined && { key }),
     ...(aliases.length > 0 && { aliases }),
-    ...(related && { related: fingerprints.lane(related) }),
+    ...(related && { related: fingerprints.of('lane', related.type, related.id) }),
     ...(name !== undefined && { name }),
     ...(receivedName !== undefined && { receivedName }),
     source,
@@ -40,21 +43,12 @@ export function toNewEntry(arrival: Arrival, deps: EntryDeps): NewEntry {
   }
 }
 
-/** An event without an entity waits for no other. */
-function laneOf({ delivery, entity }: Arrival, id: string, fingerprints: Fingerprints): string {
-  if (entity && entity.id !== '') return fingerprints.lane(entity)
-  const { tenant } = delivery
-  return tenant === undefined ? id : `${id}.${fingerprints.tenant(tenant)}`
-}
-
+/** The key of an event that recurs is another one: its own belongs to what reconcile fed. */
 function keyOf(arrival: Arrival, fingerprints: Fingerprints, dedupeBodies: boolean) {
   const { key, dedupe, delivery, lasting, recurs } = arrival
-  // Its usual key belongs to the occurrence that reconcile fed.
-  const keyed = (kind: 'id' | 'body', part: string) =>
-    fingerprints.key(recurs ? 'recurred' : kind, part)
-  if (key !== undefined) return keyed('id', key)
+  if (key !== undefined) return fingerprints.of(recurs ? 'recurred' : 'id', key)
   if (!dedupeBodies && !dedupe) return undefined
-  return keyed('body', hashOf(lasting ?? delivery.body))
+  return fingerprints.of(recurs ? 'recurred' : 'body', hashOf(lasting ?? delivery.body))
 }
 
 /**
@@ -63,20 +57,19 @@ function keyOf(arrival: Arrival, fingerprints: Fingerprints, dedupeBodies: boole
  * report the same occurrence under two ids too.
  */
 function aliasesOf(arrival: Arrival, fingerprints: Fingerprints): readonly Alias[] {
-  const { name, receivedName, entity, occurrence, source, recurs } = arrival
+  const { name, receivedName, entity, occurrence, source, recurs, occurredAt, updatedAt } = arrival
   const aliases: Alias[] = []
   // Two names of a vendor may map to one of our names, and are two events.
   const isOurs = receivedName === name || isLegacyName(receivedName ?? '')
   if (name && receivedName && isOurs && entity?.id && legacyNameOf(name)) {
-    const { occurredAt, updatedAt } = arrival
-    const times = [['alias', occurredAt] as const, ['updated', updatedAt] as const]
-    for (const [kind, time] of times) {
-      const parts = time && [name, entity.type, entity.id, time.toISOString()]
-      if (parts) aliases.push({ key: fingerprints.key(kind, ...parts), name: receivedName })
+    for (const [kind, time] of [['alias', occurredAt] as const, ['updated', updatedAt] as const]) {
+      if (!time) continue
+      const key = fingerprints.of(kind, name, entity.type, entity.id, time.toISOString())
+      aliases.push({ key, name: receivedName })
     }
   }
   if (occurrence !== undefined && !recurs) {
-    const key = fingerprints.key('occurrence', occurrence)
+    const key = fingerprints.of('occurrence', occurrence)
     aliases.push({ key, name: source === 'reconcile' ? source : 'webhook' })
   }
   return aliases
