@@ -134,7 +134,7 @@ function checkStats({ dead, lag, retry }: InboxStats, where: string): readonly D
   const run = (action: string) => `npx idv-webhooks inbox ${action} --inbox ${where}`
   const retries = count(retry, 'entry has', 'entries have')
   // Not a fault, but the reason why a handler seems to do nothing after its fix.
-  const waiting = `${retries} failed and will be tried again: ${run('list --state retry')} shows when, ${run('redrive --state retry')} runs them at once`
+  const waiting = `${retries} failed and will be tried again: ${run('list --state retry')} shows when`
   const late = `an entry has been waiting for ${spanOf(lag)}: usually no worker was started (createWorker(receiver).start()), or it cannot keep up`
   const letters = `${count(dead, 'entry', 'entries')}: see ${run('list --state dead')}`
   const state = lag > maxLag ? 'failed' : 'warning'

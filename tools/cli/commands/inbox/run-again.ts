@@ -27,10 +27,10 @@ interface BulkAction {
   /** Returns how many entries were affected; with `states` it skips entries that have left them. */
   act(inbox: Inbox, ids: readonly string[], states?: readonly EntryState[]): Promise<number>
   /** Tells the user what happens next. */
-  readonly afterwards: string
+  readonly afterwards: (many: number) => string
 }
 
-const again = 'your worker runs them within a second'
+const again = (many: number) => `your worker runs ${many === 1 ? 'it' : 'them'} within a second`
 
 const redriving: BulkAction = {
   verb: 'redrive',
@@ -61,7 +61,7 @@ const dismissing: BulkAction = {
   states: ['dead'],
   isSingle: true,
   act: async (inbox, [id = '']) => Number(await inbox.dismiss(id)),
-  afterwards:
+  afterwards: () =>
     'entries that waited for them can run now; redrive <id> runs a dismissed entry after all',
 }
 
@@ -178,7 +178,7 @@ async function doAll(
     out.record({ type: past, entries: done, of: ids.length })
     const all = count(ids.length, 'entry', 'entries')
     out.data(`${past} ${done} of ${all} (${byName(entries)})`)
-    if (done > 0) out.say(afterwards)
+    if (done > 0) out.say(afterwards(done))
   }
   return done
 }
