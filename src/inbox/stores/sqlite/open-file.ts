@@ -111,7 +111,7 @@ export async function openFile(
   }
   const { writer, queue } = await openQueue({ file, driver, check, mode })
   if (mode === 'operator') return served(writer, connection, { queue })
-  const reader = new ThreadReader({ file, driver, mode: 'operator' })
+  const reader = threadReader({ file, driver, mode: 'operator' })
   return served(writer, connection, { queue, reader })
 }
 
@@ -156,7 +156,10 @@ async function openQueue(opening: ThreadOpening, ended = () => {}) {
 function served(
   writer: OpenWriter,
   connection: () => HandlerConnection,
-  { queue = new WriteQueue(writer), reader }: { queue?: WriteQueue; reader?: ThreadReader } = {},
+  {
+    queue = new WriteQueue(writer),
+    reader,
+  }: { queue?: WriteQueue; reader?: ReturnType<typeof threadReader> } = {},
 ): OpenFile {
   const gate = new TransactionGate(queue, writer.epoch ?? 0, connection)
   const close = async () => {
@@ -178,31 +181,25 @@ function connect(db: SqliteDatabase): HandlerConnection {
 }
 
 /** A thread that reads, started by the first call: no delivery waits for a long search. */
-class ThreadReader {
-  readonly #file: ThreadOpening
-  #opening: Promise<WriteQueue> | undefined
-
-  constructor(file: ThreadOpening) {
-    this.#file = file
-  }
-
-  async call<M extends WriterMethod>(method: M, args: Takes<M>): Promise<Gives<M>> {
-    this.#opening ??= this.#start()
-    return (await this.#opening).call(method, args)
-  }
-
-  async close(): Promise<void> {
-    const queue = await this.#opening?.catch(() => undefined)
-    await queue?.close()
-  }
-
-  /** If this thread fails or ends, the next call starts another one. */
-  #start(): Promise<WriteQueue> {
+function threadReader(file: ThreadOpening) {
+  let started: Promise<WriteQueue> | undefined
+  const start = () => {
+    // If this thread fails or ends, the next call starts another one.
     const lost = () => {
-      this.#opening = undefined
+      started = undefined
     }
-    const opening = openQueue(this.#file, lost).then(({ queue }) => queue)
+    const opening = openQueue(file, lost).then(({ queue }) => queue)
     opening.catch(lost)
     return opening
+  }
+  return {
+    call: async <M extends WriterMethod>(method: M, args: Takes<M>): Promise<Gives<M>> => {
+      started ??= start()
+      return (await started).call(method, args)
+    },
+    close: async () => {
+      const queue = await started?.catch(() => undefined)
+      await queue?.close()
+    },
   }
 }
