@@ -1,5 +1,5 @@
 // A fetch handler for every runtime and framework that turns a Request into a Response.
-import { Chunks } from '../src/foundation/bytes.ts'
+import { Chunks, isBytes } from '../src/foundation/bytes.ts'
 import { ignoreRejection, keepAwake } from '../src/host/promises.ts'
 import type { BodyFault, BodyReading, Incoming } from '../src/index.ts'
 import { addressOf } from './address.ts'
@@ -156,13 +156,6 @@ async function readChunks(request: Request, reading: BodyReading): Promise<Uint8
     collect().catch((error) => resolve(brokenBy(error)))
   })
 }
-
-/** True for bytes of any realm; a host may pass text that it has decoded. */
-function isBytes(value: unknown): boolean {
-  return value instanceof Uint8Array || Object.prototype.toString.call(value) === bytesTag
-}
-
-const bytesTag = '[object Uint8Array]'
 
 /** A host that has a limit of its own, such as SvelteKit, ends the stream with an error of status 413. */
 function brokenBy(error: unknown): BodyFault {

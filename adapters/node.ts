@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import readRawBody from 'raw-body'
-import { Chunks } from '../src/foundation/bytes.ts'
+import { Chunks, isBytes } from '../src/foundation/bytes.ts'
 import type { BodyFault, BodyReading, Incoming, Reply } from '../src/index.ts'
 import { addressOf } from './address.ts'
 import { answer } from './answer.ts'
@@ -101,7 +101,7 @@ function readBody(
   const consumed = { code: 'BODY_CONSUMED', message: fix } as const
   if (stream.readableDidRead || !stream.readable) {
     // A parser may have kept the exact bytes.
-    const kept = [request.rawBody, request.body].find((one) => one instanceof Uint8Array)
+    const kept = [request.rawBody, request.body].find((one) => isBytes(one))
     if (kept) return Promise.resolve(unlessReset(request, kept as Uint8Array))
     // A whole body is `complete`, even if its sender hung up before it was read.
     const aborted = isReset(request) || (stream.destroyed && !stream.readableEnded)

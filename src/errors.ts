@@ -1,7 +1,7 @@
 // The only error class that this package throws: for what the programmer did wrong, never for
 // what a sender did. What a sender did wrong is a value with one of the outcome codes.
 import { nonRetryableBrand, webhookErrorBrand } from './host/brands.ts'
-import { outdatedNode } from './host/runtime.ts'
+import { unmetNeed } from './host/runtime.ts'
 
 /** Codes of a delivery that was refused because of what the sender sent. */
 export type RejectedCode =
@@ -168,10 +168,7 @@ function has(value: unknown, mark: symbol): boolean {
 }
 
 // Every import path reaches this file: an older Node would fail later, at whatever it lacks.
-const outdated = outdatedNode()
-if (outdated !== undefined) {
-  throw new WebhookError(
-    'RUNTIME_UNSUPPORTED',
-    `idv-webhooks needs Node 22.18 or newer, and this is ${outdated}`,
-  )
+const need = unmetNeed()
+if (need !== undefined) {
+  throw new WebhookError('RUNTIME_UNSUPPORTED', `idv-webhooks needs ${need}`)
 }

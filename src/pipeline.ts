@@ -1,8 +1,10 @@
 // The way of a delivery: request → admit → read → verify → keep | handle → reply.
 // Everything that a sender can do wrong comes out as an outcome.
+
 import { isProbe, toArrival } from './arrival.ts'
 import { type Delivery, markVerified, type VerifiedDelivery, withProof } from './delivery.ts'
 import type { OutcomeCode } from './errors.ts'
+import { isBytes } from './foundation/bytes.ts'
 import { admit, declaredLength, faultOf, type Incoming } from './intake/intake.ts'
 import type { Keeper } from './options.ts'
 import { attempted, noDiagnosis, type Outcome, proofRefused, refusal } from './outcome/outcome.ts'
@@ -94,7 +96,7 @@ async function read(steps: Steps, passage: Passage, request: Incoming): Promise<
   const reading = steps.intake.begin(request.address)
   try {
     const body = await request.read(reading)
-    if (!(body instanceof Uint8Array)) {
+    if (!isBytes(body)) {
       passage.bytes = reading.bytes
       const fault = faultOf(body)
       return refusal(fault.code, fault.message)
@@ -110,7 +112,7 @@ async function read(steps: Steps, passage: Passage, request: Incoming): Promise<
 }
 
 function receive(steps: Steps, passage: Passage, body: Uint8Array): Outcomes {
-  if (!(body instanceof Uint8Array)) {
+  if (!isBytes(body)) {
     const message = `delivery.body must be the exact bytes (a Uint8Array), got ${typeof body}: read the request without parsing it`
     return refusal('BODY_CONSUMED', message)
   }

@@ -11,6 +11,7 @@ import {
 } from './delivery.ts'
 import { WebhookError } from './errors.ts'
 import { inTime } from './foundation/abortable.ts'
+import { isBytes } from './foundation/bytes.ts'
 import {
   checkChoice,
   checkFunction,
@@ -360,7 +361,7 @@ export function verify(delivery: Delivery, options: VerifyOptions): Promise<Veri
 
 function checkArguments(delivery: Delivery, options: VerifyOptions): void {
   const { body, headers } = delivery ?? {}
-  if (!(body instanceof Uint8Array)) {
+  if (!isBytes(body)) {
     throw invalid(`delivery.body must be the exact bytes (Uint8Array), got ${kindShown(body)}`)
   }
   if (typeof headers !== 'object' || headers === null) {

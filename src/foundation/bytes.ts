@@ -1,9 +1,13 @@
 // Byte arrays: joining them, collecting the chunks of a body, and reading a web stream within a bound.
 
+/** True for a Uint8Array, also one of another realm, e.g. of Jest with jsdom or of `node:vm`. */
+export function isBytes(value: unknown): value is Uint8Array {
+  return ArrayBuffer.isView(value) && (value as Uint8Array)[Symbol.toStringTag] === 'Uint8Array'
+}
+
 /** One array of all the bytes, in their order. */
 export function concat(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
-  let length = 0
-  for (const part of parts) length += part.length
+  const length = parts.reduce((sum, part) => sum + part.length, 0)
   const bytes = new Uint8Array(length)
   let at = 0
   for (const part of parts) {

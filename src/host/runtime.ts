@@ -18,15 +18,18 @@ interface HostProcess {
 
 const hostProcess = () => (globalThis as { process?: HostProcess }).process
 
-/** The version of a Node that is too old; undefined on every other runtime. */
-export function outdatedNode(): string | undefined {
+/** The needs of the package that this runtime does not meet; undefined if it meets all of them. */
+export function unmetNeed(): string | undefined {
+  const { TextDecoder: decoder, crypto: { subtle } = {} } = globalThis as Partial<typeof globalThis>
+  if (!decoder || !subtle) return "TextDecoder and WebCrypto: with Jest set testEnvironment: 'node'"
   const { node, v8, bun, deno } = hostProcess()?.versions ?? {}
   // Other runtimes state the version of Node that they are compatible with.
   if (node === undefined || v8 === undefined || bun !== undefined || deno !== undefined) {
     return undefined
   }
   const [major = 0, minor = 0] = node.split('.').map(Number)
-  return major > 22 || (major === 22 && minor >= 18) ? undefined : node
+  const isNew = major > 22 || (major === 22 && minor >= 18)
+  return isNew ? undefined : `Node 22.18 or newer, and this is ${node}`
 }
 
 function isWorkerd(): boolean {

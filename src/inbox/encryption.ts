@@ -1,7 +1,7 @@
 // Encryption at rest: AES-256-GCM bound to the row that the bytes belong to, with keys that rotate.
 // Without a key the bytes are kept as they are, with a mark that says so.
 import { createCipheriv, createDecipheriv, createHash, createHmac, randomBytes } from 'node:crypto'
-import { concat } from '../foundation/bytes.ts'
+import { concat, isBytes } from '../foundation/bytes.ts'
 import { invalid } from '../foundation/check.ts'
 
 /** 32 bytes, or 64 hex digits, or their base64. */
@@ -101,7 +101,7 @@ function keyId(key: Uint8Array): Buffer {
 
 function keyBytes(key: EncryptionKey): Uint8Array {
   // A copy: some wipe the bytes of a key once it is handed over.
-  if (key instanceof Uint8Array && key.length === 32) return nonZero(Uint8Array.from(key))
+  if (isBytes(key) && key.length === 32) return nonZero(Uint8Array.from(key))
   if (typeof key === 'string') {
     const encoding = /^[0-9a-f]{64}$/i.test(key) ? 'hex' : 'base64'
     const bytes = Buffer.from(key, encoding)

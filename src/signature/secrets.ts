@@ -1,7 +1,9 @@
 // The secrets of a receiver: checked when they are configured, turned into keys once, chosen by
 // time while they rotate. A secret's text leaves this file for a diagnosis alone.
+
 import { makeHmacKey } from '#hmac'
 import type { Delivery } from '../delivery.ts'
+import { isBytes } from '../foundation/bytes.ts'
 import { checkOptionNames, invalid, shown } from '../foundation/check.ts'
 import { defined } from '../foundation/defined.ts'
 import { decodeUtf8 } from '../foundation/json.ts'
@@ -190,7 +192,7 @@ function listed(input: SecretInput | undefined): readonly Secret[] {
   if (list.length === 0) throw noSecret()
   return list.map((one) => {
     if (one === undefined || one === null) throw noSecret()
-    if (typeof one === 'string' || one instanceof Uint8Array || isAsymmetric(one)) {
+    if (typeof one === 'string' || isBytes(one) || isAsymmetric(one)) {
       return { value: one }
     }
     if (typeof one !== 'object') {
@@ -260,7 +262,7 @@ export function keyBytes(
   const refuse = (why: string): never => {
     throw refused(`${name} ${why}`)
   }
-  if (typeof value !== 'string' && !(value instanceof Uint8Array)) {
+  if (typeof value !== 'string' && !isBytes(value)) {
     return refuse(`must be a string or bytes, got ${typeof value}`)
   }
   // Callers may wipe the bytes of a key after they have passed it.

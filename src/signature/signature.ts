@@ -1,5 +1,6 @@
 // sign() and matches() side by side: over exactly the bytes that a scheme says, nothing else.
 import { sha256 } from '#hmac'
+import { isBytes } from '../foundation/bytes.ts'
 import { checkFunction, checkOptionNames, invalid, kindShown } from '../foundation/check.ts'
 import { type Clock, systemClock } from '../foundation/clock.ts'
 import type { Scheme, TemplateValue } from '../protocol/scheme-definition.ts'
@@ -95,7 +96,7 @@ export async function sign(
   options: SignOptions,
 ): Promise<Record<string, string>> {
   checkOptionNames('sign', options, signNames)
-  if (typeof body !== 'string' && !ArrayBuffer.isView(body)) {
+  if (typeof body !== 'string' && !isBytes(body)) {
     throw invalid(`sign expects the body as bytes (Uint8Array) or text, got ${kindShown(body)}`)
   }
   const { scheme = serviceScheme, now = systemClock, url, method, headers = {} } = options

@@ -2,6 +2,7 @@
 // and signed again with a test secret so that it still verifies.
 
 import { type Delivery, type HeaderList, headerList } from '../delivery.ts'
+import { isBytes } from '../foundation/bytes.ts'
 import { checkOptionNames, invalid as refusal, shown } from '../foundation/check.ts'
 import { systemClock } from '../foundation/clock.ts'
 import { defined } from '../foundation/defined.ts'
@@ -14,9 +15,8 @@ import { redactBody } from '../redaction/redact.ts'
 import { redactClaims, redactHeader, redactHeaders, redactUrl } from '../redaction/transport.ts'
 import { fromBase64, toBase64 } from '../signature/encoding.ts'
 import { isPublicKey } from '../signature/hmac/hmac.ts'
-import type { SecretInput } from '../signature/secrets.ts'
+import { type SecretInput, testSecret } from '../signature/secrets.ts'
 import { sign } from '../signature/signature.ts'
-import { testSecret } from './test-secret.ts'
 
 /** A capture file: JSON; only `headers` and `body` are required to read one. */
 export interface Capture {
@@ -102,7 +102,7 @@ const optionNames: readonly (keyof CaptureOptions)[] = [
 
 function checkCapture(delivery: Delivery, options: CaptureOptions): void {
   checkOptionNames('capture', options, optionNames)
-  if (!(delivery?.body instanceof Uint8Array) || !delivery.headers) {
+  if (!isBytes(delivery?.body) || !delivery.headers) {
     const message =
       'capture expects a delivery { body, headers }, e.g. context.delivery of a handler'
     throw refusal(message, 'CAPTURE_INVALID')

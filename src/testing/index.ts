@@ -1,4 +1,5 @@
 export type { Matching, PatternOrLegacy } from '../dispatch/patterns.ts'
+export { testSecret } from '../signature/secrets.ts'
 export {
   type Capture,
   type CaptureOptions,
@@ -23,4 +24,3 @@ export {
   signedDelivery,
 } from './signed-delivery.ts'
 export { type Tampering, tamperings } from './tamperings.ts'
-export { testSecret } from './test-secret.ts'

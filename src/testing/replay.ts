@@ -10,10 +10,9 @@ import { defined } from '../foundation/defined.ts'
 import type { Outcome } from '../outcome/outcome.ts'
 import { toReply } from '../outcome/reply.ts'
 import { type Scheme, schemes } from '../protocol/scheme.ts'
-import type { SecretInput } from '../signature/secrets.ts'
+import { type SecretInput, testSecret } from '../signature/secrets.ts'
 import { sign } from '../signature/signature.ts'
 import { type Capture, type ReadCapture, readCapture } from './capture.ts'
-import { testSecret } from './test-secret.ts'
 
 /** A listener as node:http, Express and Connect take it. */
 export type NodeListener = (request: never, response: never, next?: never) => unknown

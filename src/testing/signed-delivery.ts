@@ -1,14 +1,14 @@
 // Deliveries as a sender would make them, and tampered ones that a receiver must reject.
 
 import type { Delivery } from '../delivery.ts'
+import { isBytes } from '../foundation/bytes.ts'
 import { checkChoice, checkOptionNames, invalid } from '../foundation/check.ts'
 import { type Clock, systemClock } from '../foundation/clock.ts'
 import { defined } from '../foundation/defined.ts'
 import { type Scheme, schemes } from '../protocol/scheme.ts'
-import type { SecretInput } from '../signature/secrets.ts'
+import { type SecretInput, testSecret } from '../signature/secrets.ts'
 import { sign } from '../signature/signature.ts'
 import { type Tampering, tamperings } from './tamperings.ts'
-import { testSecret } from './test-secret.ts'
 
 /** Options of `signedDelivery`. */
 export interface SignedDeliveryOptions {
@@ -93,7 +93,7 @@ export async function signedDelivery(
 const wrongSecret = 'bad0bad0'.repeat(8)
 
 function bytesOf(event: unknown): Bytes {
-  if (event instanceof Uint8Array) return Uint8Array.from(event)
+  if (isBytes(event)) return Uint8Array.from(event)
   return new TextEncoder().encode(typeof event === 'string' ? event : JSON.stringify(event))
 }
 

@@ -40,6 +40,11 @@ test('host/ is the only room that names a runtime, or shares state of the proces
   expect(named.filter((file) => !file.startsWith('adapters/lambda'))).toEqual([])
 })
 
+test('no check of bytes asks for a class of this realm', () => {
+  const classes = /instanceof (Uint8Array|Buffer|ArrayBuffer|SharedArrayBuffer|DataView)\b/
+  expect(sources.filter((file) => classes.test(textOf(file)))).toEqual([])
+})
+
 test('no file is a drawer of odds and ends', () => {
   const drawers = /(utils?|helpers?|common|shared|types|manager|service|base)\.ts$/
   expect(sources.filter((file) => drawers.test(file))).toEqual([])

@@ -1,7 +1,9 @@
 // Where secrets come from: a file, stdin, the environment or the config file, never an argument,
 // which any process of the machine can read. Neither secrets nor what may be one are printed.
+
 import { parseEnv } from 'node:util'
 import { Option } from 'commander'
+import { isBytes } from '../../src/foundation/bytes.ts'
 import type { Scheme, Secret } from '../../src/index.ts'
 import { privateKey, publicKey } from '../../src/signature/keys.ts'
 import { CliError, looksSecret } from './exit-code.ts'
@@ -148,9 +150,9 @@ function named(value: unknown, origin: string): readonly NamedSecret[] {
   const list: readonly unknown[] = Array.isArray(value) ? value : [value]
   return list.map((one, at) => {
     const id = list.length > 1 ? `${origin}:${at + 1}` : origin
-    if (typeof one === 'string' || one instanceof Uint8Array) return { id, value: one }
+    if (typeof one === 'string' || isBytes(one)) return { id, value: one }
     const secret = one as Partial<Secret> | null
-    if (typeof secret?.value === 'string' || secret?.value instanceof Uint8Array) {
+    if (typeof secret?.value === 'string' || isBytes(secret?.value)) {
       return { ...secret, id: secret.id ?? id, value: secret.value }
     }
     throw new CliError(

@@ -1,4 +1,5 @@
 // The cases of the conformance suite, for any test runner, and what they have in common.
+import { isBytes } from '../../src/foundation/bytes.ts'
 import { defined } from '../../src/foundation/defined.ts'
 import type { InboxStore } from '../../src/inbox/store.ts'
 import type { Claimed, Lapsed, Lease, NewEntry, Settlement } from '../../src/inbox/work-store.ts'
@@ -121,10 +122,9 @@ export function same(actual: unknown, expected: unknown, when = ''): void {
 
 /** Bytes as a text, whatever class of them a library gives; fields in the order of their names. */
 function plain(value: unknown): unknown {
-  if (value instanceof Uint8Array) return `bytes ${Array.from(value).join(' ')}`
+  if (isBytes(value)) return `bytes ${Array.from(value).join(' ')}`
   if (Array.isArray(value)) return value.map(plain)
   if (typeof value !== 'object' || value === null) return value
-  const fields = Object.entries(value).filter(([, field]) => field !== undefined)
-  const sorted = fields.sort(([one], [two]) => (one < two ? -1 : 1))
+  const sorted = Object.entries(defined(value)).sort(([one], [two]) => (one < two ? -1 : 1))
   return Object.fromEntries(sorted.map(([name, field]) => [name, plain(field)]))
 }

@@ -1,7 +1,9 @@
 // The console as a listener of node:http, for http.createServer, Express, Koa and Nest. Loaded by its
 // first request, because other runtimes lack node:http.
+
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { getRequestListener } from '@hono/node-server'
+import { isBytes } from '../../src/foundation/bytes.ts'
 import { warn } from '../../src/foundation/warn.ts'
 import { isLoopbackAddress } from '../../src/host/loopback.ts'
 
@@ -71,7 +73,7 @@ function originalOf(incoming: MountedRequest): object {
 
 /** The bytes of a parsed body; none if it cannot be written as JSON again. */
 function bytesOf(body: unknown): Buffer {
-  if (body instanceof Uint8Array) return Buffer.from(body)
+  if (isBytes(body)) return Buffer.from(body)
   try {
     return Buffer.from(typeof body === 'string' ? body : (JSON.stringify(body) ?? ''))
   } catch {

@@ -54,7 +54,7 @@ export const sha256Hex: DigestSync = undefined
 
 /** WebCrypto takes no view on shared memory, so a view of any other kind is copied. */
 function owned(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
-  return bytes.buffer instanceof ArrayBuffer
+  return bytes.buffer[Symbol.toStringTag] === 'ArrayBuffer'
     ? (bytes as Uint8Array<ArrayBuffer>)
     : new Uint8Array(bytes)
 }

@@ -1,5 +1,6 @@
 // The driver over a pool of `pg`: a client that hangs is destroyed, and every client has an `error`
 // listener, for without one a broken connection ends the process.
+import { isBytes } from '../../../foundation/bytes.ts'
 import {
   idleLimit,
   type PostgresDriver,
@@ -118,7 +119,7 @@ async function rowsOf(client: PgClient, text: string, values?: readonly Postgres
 
 /** `pg` sends a Buffer as bytes; other arrays of bytes it would write out as JSON. */
 function toParameter(value: PostgresValue): unknown {
-  if (!(value instanceof Uint8Array)) return value
+  if (!isBytes(value)) return value
   return Buffer.from(value.buffer, value.byteOffset, value.byteLength)
 }
 

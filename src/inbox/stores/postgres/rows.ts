@@ -1,6 +1,7 @@
 // Rows as the port has them: numbers out of what drivers give for 64 bits, text that Postgres takes.
 
 import type { Decision } from '../../../dispatch/finality.ts'
+import { isBytes } from '../../../foundation/bytes.ts'
 import { defined } from '../../../foundation/defined.ts'
 import type { StoredEntry } from '../../admin-store.ts'
 import type { Claimed, HighWaterMark, Lapsed } from '../../work-store.ts'
@@ -24,7 +25,7 @@ export function toNumber(value: unknown): number | undefined {
 const toText = (value: unknown) => (value === null ? undefined : String(value))
 /** Drivers give a Buffer or a Uint8Array: the port has the latter. */
 export function toBytes(value: unknown): Uint8Array | undefined {
-  if (!(value instanceof Uint8Array)) return undefined
+  if (!isBytes(value)) return undefined
   return new Uint8Array(value.buffer, value.byteOffset, value.byteLength)
 }
 

@@ -1,4 +1,5 @@
 // Copies a whole inbox into another store, and out of it, on the writer's connection.
+import { isBytes } from '../../../foundation/bytes.ts'
 import { type CopyStore, type CopyValue, noOwner, sqlCopy } from '../../copy-store.ts'
 import type { Gives } from './calls.ts'
 import { prepared, type SqliteDatabase } from './driver.ts'
@@ -36,7 +37,7 @@ export function copyStatement(
   values: readonly CopyValue[],
 ): Gives<'copy'> {
   const statement = prepared<Record<string, unknown>>(db, sql)
-  const bound = values.map((value) => (value instanceof Uint8Array ? toBlob(value) : value))
+  const bound = values.map((value) => (isBytes(value) ? toBlob(value) : value))
   if (sql.startsWith('select')) return statement.all(...bound)
   statement.run(...bound)
   return []

@@ -1,3 +1,0 @@
-// A door of the test kit to the one public secret.
-
-export { testSecret } from '../signature/secrets.ts'
