@@ -1,5 +1,4 @@
-// Checks of what a caller passes: unknown options, wrong types, values out of range.
-// Every message says what is wrong, with the type of the value, and what to pass instead.
+// Checks of what a caller passes. A message says what is wrong, with its type, and what to pass.
 import leven from 'leven'
 import { WebhookError, type WebhookErrorCode } from '../errors.ts'
 

@@ -24,9 +24,7 @@ export function unmetNeed(): string | undefined {
   if (!decoder || !subtle) return "TextDecoder and WebCrypto: with Jest set testEnvironment: 'node'"
   const { node, v8, bun, deno } = hostProcess()?.versions ?? {}
   // Other runtimes state the version of Node that they are compatible with.
-  if (node === undefined || v8 === undefined || bun !== undefined || deno !== undefined) {
-    return undefined
-  }
+  if (node === undefined || v8 === undefined || (bun ?? deno) !== undefined) return undefined
   const [major = 0, minor = 0] = node.split('.').map(Number)
   const isNew = major > 22 || (major === 22 && minor >= 18)
   return isNew ? undefined : `Node 22.18 or newer, and this is ${node}`
