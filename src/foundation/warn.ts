@@ -62,7 +62,7 @@ export function unharmed(
   return undefined
 }
 
-const warnThrown = warnOnce()
+const warnThrown = /* @__PURE__ */ warnOnce()
 
 /** Runs an observer; warns once of its name and the class of what it throws. */
 export function warnIfItThrows(name: string, observe: () => unknown): void {

@@ -27,7 +27,7 @@ interface Owned {
   active(): number
 }
 
-const warnInVain = warnOnce()
+const warnInVain = /* @__PURE__ */ warnOnce()
 
 /** The signals of one worker. */
 export class Signals {

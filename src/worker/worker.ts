@@ -275,7 +275,7 @@ interface SettledEntry
   readonly duration?: number
 }
 
-const warnOfLost = warnOnce()
+const warnOfLost = /* @__PURE__ */ warnOnce()
 
 /**
  * Makes a worker handle the entries of a place (a file, or an inbox) within this process, and stops the

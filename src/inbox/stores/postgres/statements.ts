@@ -136,7 +136,7 @@ export class OperatorStatements extends Statements {
 
 const wasLeftOpen =
   'a connection of the pool was in a transaction that was left open; the inbox used another connection. Find the code that begins a transaction and returns without commit or rollback'
-const warn = warnOnce()
+const warn = /* @__PURE__ */ warnOnce()
 
 /** The text with the name of the schema in place of `idv`. */
 export function inSchema(sql: string, schema: string): string {
