@@ -1,23 +1,25 @@
-// runOnce: handles what is due once, for hosts that run by a schedule or after each reply.
-import type { Clock } from '../foundation/clock.ts'
-import { isolatesRequests } from '../host/runtime.ts'
-import { checkedBounds, type RunOnceOptions, type RunOnceReport } from './options.ts'
-import { sweepOfRun } from './retention.ts'
+// runOnce: handles what is due once, for hosts that run by a schedule or after each reply. The
+// retention is swept beside the work.
+import { type Clock, stopwatch } from '../foundation/clock.ts'
+import type { DurableInbox } from '../inbox/inbox.ts'
+import type { FailedRequest } from '../inbox/work.ts'
+import type { RunOnceOptions, RunOnceReport } from './options.ts'
 import type { WorkerRun } from './run.ts'
 
-/** Dependencies of RunOnce. */
+/** Dependencies of one call. */
 export interface RunOnceDeps {
   readonly now: Clock
-  openRun(): WorkerRun
   /** Opens the inbox. */
   ready(): Promise<void>
-  /** Listens to the worker's signals until the returned function is called. */
-  listen(): () => void
   /** Resolves with whether the sweep was cut short. */
   sweepRetention(run: WorkerRun, goesOn: () => boolean): Promise<boolean>
+  /** Called once there is a place. */
+  onRoom(): void
 }
 
-const nothing: RunOnceReport = { done: 0, retry: 0, dead: 0, skipped: 0, released: 0, lost: 0 }
+export const nothingDone: RunOnceReport = {
+  ...{ done: 0, retry: 0, dead: 0, skipped: 0, released: 0, lost: 0 },
+}
 
 /**
  * The number of empty claims in a row after which a run ends although a lane is due: a claim may look
@@ -25,70 +27,72 @@ const nothing: RunOnceReport = { done: 0, retry: 0, dead: 0, skipped: 0, release
  */
 const maxEmptyClaims = 100
 
-/** A run without bounds that waits for a place. */
-interface WaitingRun {
-  readonly run: WorkerRun
-  readonly report: Promise<RunOnceReport>
+/** Handles what is due, within bounds. */
+export async function runOnce(
+  run: WorkerRun,
+  { limit, timeout, grace }: Required<RunOnceOptions>,
+  { now, ready, sweepRetention, onRoom }: RunOnceDeps,
+): Promise<RunOnceReport> {
+  const scope = run.beginScope(timeout + grace)
+  try {
+    await ready()
+    const report = { ...nothingDone }
+    const elapsed = stopwatch(now)
+    // A tenth of the time while there is work, which may fill every run.
+    let sweepsUntil = timeout / 10
+    const goesOn = () => elapsed() < sweepsUntil
+    const sweeping = sweepRetention(run, goesOn)
+    const bounds = { running: scope.running, left: () => timeout - elapsed(), onRoom }
+    let empty = 0
+    for (let max = limit; max > 0 && run.isOpen && elapsed() < timeout; ) {
+      const claimed = await run.claim({ ...bounds, max })
+      const { attempts, next = Number.POSITIVE_INFINITY } = claimed
+      empty = attempts.length > 0 ? 0 : empty + 1
+      if (empty > maxEmptyClaims || (empty > 0 && next > now().getTime())) break
+      max -= attempts.length
+      for (const state of await Promise.all(attempts)) report[state]++
+    }
+    // A caller may wait: the sweep goes on for as long as the work took, or a second.
+    const spent = elapsed()
+    const rest = Number.isFinite(timeout) ? Math.max(1000, spent) : timeout
+    sweepsUntil = spent + Math.min(timeout - spent, rest)
+    if (await sweeping) await sweepRetention(run, goesOn)
+    return report
+  } finally {
+    scope.end()
+  }
 }
 
-/** The calls of `runOnce` of one worker. */
-export class RunOnce {
-  readonly #deps: RunOnceDeps
-  #waiting: WaitingRun | undefined
+export const hour = 60 * 60 * 1000
 
-  constructor(deps: RunOnceDeps) {
-    this.#deps = deps
+/** The retention sweeps of one worker: at most one an hour. */
+export class Retention {
+  readonly #inbox: DurableInbox
+  readonly #failed: (failed: FailedRequest) => void
+  #doneAt = Number.NEGATIVE_INFINITY
+  #isSweeping = false
+
+  constructor(inbox: DurableInbox, failed: (failed: FailedRequest) => void) {
+    this.#inbox = inbox
+    this.#failed = failed
   }
 
-  /**
-   * Hosts call it after every reply. While all places are taken, one call waits and later ones join
-   * it: it will find what they would find.
-   */
-  async run(options: RunOnceOptions = {}): Promise<RunOnceReport> {
-    const bounds = checkedBounds(options)
-    const isBounded = Number.isFinite(bounds.limit) || Number.isFinite(bounds.timeout)
-    if (isBounded || isolatesRequests()) return this.#run(bounds)
-    const run = this.#deps.openRun()
-    if (this.#waiting?.run === run && run.isOpen) {
-      return this.#waiting.report.then(() => ({ ...nothing }))
-    }
-    const onRoom = () => {
-      if (this.#waiting === waiting) this.#waiting = undefined
-    }
-    const waiting = { run, report: this.#run(bounds, onRoom) }
-    this.#waiting = waiting
-    return waiting.report.finally(onRoom)
-  }
-
-  async #run(
-    { limit, timeout, grace }: Required<RunOnceOptions>,
-    onRoom?: () => void,
-  ): Promise<RunOnceReport> {
-    const { now, openRun, ready, listen, sweepRetention } = this.#deps
-    const run = openRun()
-    const scope = run.beginScope(timeout + grace)
-    const release = listen()
+  /** Sweeps while `goesOn`, and goes on after a sweep that was cut short. True if it was cut. */
+  async sweep(goesOn: () => boolean): Promise<boolean> {
+    if (this.#isSweeping) return false
+    this.#isSweeping = true
+    const began = performance.now()
     try {
-      await ready()
-      const report = { ...nothing }
-      const { elapsed, goesOn, endWork } = sweepOfRun(timeout, now)
-      const sweeping = sweepRetention(run, goesOn)
-      const bounds = { running: scope.running, left: () => timeout - elapsed(), onRoom }
-      let empty = 0
-      for (let max = limit; max > 0 && run.isOpen && elapsed() < timeout; ) {
-        const claimed = await run.claim({ ...bounds, max })
-        const { attempts, next = Number.POSITIVE_INFINITY } = claimed
-        empty = attempts.length > 0 ? 0 : empty + 1
-        if (empty > maxEmptyClaims || (empty > 0 && next > now().getTime())) break
-        max -= attempts.length
-        for (const state of await Promise.all(attempts)) report[state]++
-      }
-      endWork()
-      if (await sweeping) await sweepRetention(run, goesOn)
-      return report
+      const start = this.#inbox.now().getTime()
+      const age = start - this.#doneAt
+      if (age >= 0 && age < hour * 0.9) return false
+      if (!goesOn() || !(await this.#inbox.purgeWhile(goesOn))) return true
+      this.#doneAt = start
+    } catch (error) {
+      this.#failed({ asked: 'purge', error, began })
     } finally {
-      scope.end()
-      release()
+      this.#isSweeping = false
     }
+    return false
   }
 }

@@ -103,10 +103,6 @@ export class WorkerRun {
     return !this.#ending.signal.aborted && !this.#process.isEnding
   }
 
-  get ending(): AbortSignal {
-    return this.#ending.signal
-  }
-
   /** The number of entries that were claimed and are not settled. */
   get active(): number {
     return this.#entries.size

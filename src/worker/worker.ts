@@ -5,21 +5,22 @@ import { defined } from '../foundation/defined.ts'
 import { warnIfItThrows, warnOnce } from '../foundation/warn.ts'
 import { pipelineOf } from '../host/brands.ts'
 import { processState } from '../host/process.ts'
+import { isolatesRequests } from '../host/runtime.ts'
 import type { DurableInbox } from '../inbox/inbox.ts'
 import type { FailedRequest, SettledWork, Swept, Work } from '../inbox/work.ts'
 import { describeError, printable, timed } from '../observe/observe.ts'
 import type { Pipeline } from '../pipeline.ts'
 import type { Receiver } from '../receiver.ts'
 import {
+  checkedBounds,
   checkedWorkerOptions,
   checkGrace,
   type RunOnceOptions,
   type RunOnceReport,
   type WorkerOptions,
 } from './options.ts'
-import { hour, Retention } from './retention.ts'
 import { type TakenEntry, WorkerRun } from './run.ts'
-import { RunOnce } from './run-once.ts'
+import { hour, nothingDone, Retention, runOnce } from './run-once.ts'
 import { Signals } from './signals.ts'
 
 /** Handles the entries of an inbox. */
@@ -90,9 +91,10 @@ class InboxWorker implements Worker {
   readonly #signals: Signals
   readonly #idle: IdleWatch
   readonly #retention: Retention
-  readonly #once: RunOnce
   /** From the first claim to a drain. */
   #run: WorkerRun | undefined
+  /** A run without bounds that waits for a place. */
+  #waiting: { readonly run: WorkerRun; readonly report: Promise<RunOnceReport> } | undefined
   #started: Promise<void> | undefined
   #draining: Promise<void> | undefined
   /** Undo what `start` began. */
@@ -106,13 +108,6 @@ class InboxWorker implements Worker {
     this.#signals = new Signals(this.#options, { pipeline, inbox, worker: this, active })
     this.#idle = new IdleWatch(this.#options.silenceFactor)
     this.#retention = new Retention(inbox, (failed) => this.#failed(failed))
-    this.#once = new RunOnce({
-      now: inbox.now,
-      openRun: () => this.#openRun(),
-      ready: () => this.#ready(),
-      listen: () => this.#signals.listen(),
-      sweepRetention: (run, goesOn) => this.#sweepRetention(run, goesOn),
-    })
     if (operated.has(pipeline)) return
     operated.add(pipeline)
     inbox.onOperated(({ duration, ...one }) => {
@@ -142,8 +137,32 @@ class InboxWorker implements Worker {
     if (this.#run === run) this.#run = undefined
   }
 
-  runOnce(options?: RunOnceOptions): Promise<RunOnceReport> {
-    return this.#once.run(options)
+  /**
+   * Hosts call it after every reply. While all places are taken, one call waits and later ones join
+   * it: it will find what they would find.
+   */
+  async runOnce(options: RunOnceOptions = {}): Promise<RunOnceReport> {
+    const bounds = checkedBounds(options)
+    const isBounded = Number.isFinite(bounds.limit) || Number.isFinite(bounds.timeout)
+    const run = this.#openRun()
+    if (isBounded || isolatesRequests()) return this.#runOnce(run, bounds, () => {})
+    if (this.#waiting?.run === run && run.isOpen) {
+      return this.#waiting.report.then(() => ({ ...nothingDone }))
+    }
+    const onRoom = () => {
+      if (this.#waiting === waiting) this.#waiting = undefined
+    }
+    const waiting = { run, report: this.#runOnce(run, bounds, onRoom) }
+    this.#waiting = waiting
+    return waiting.report.finally(onRoom)
+  }
+
+  #runOnce(run: WorkerRun, bounds: Required<RunOnceOptions>, onRoom: () => void) {
+    const release = this.#signals.listen()
+    const sweepRetention = (of: WorkerRun, goesOn: () => boolean) =>
+      this.#sweepRetention(of, goesOn)
+    const by = { now: this.#inbox.now, ready: () => this.#ready(), sweepRetention, onRoom }
+    return runOnce(run, bounds, by).finally(release)
   }
 
   async #start(): Promise<void> {
@@ -214,8 +233,9 @@ class InboxWorker implements Worker {
     }
   }
 
-  #sweepRetention(run: WorkerRun, goesOn?: () => boolean): Promise<boolean> {
-    return run.track(this.#retention.sweep({ signal: run.ending, goesOn }))
+  /** Ends with the run, and before that when the caller's bounds say so. */
+  #sweepRetention(run: WorkerRun, goesOn = () => true): Promise<boolean> {
+    return run.track(this.#retention.sweep(() => run.isOpen && goesOn()))
   }
 
   /** Asks a shared store too: behind a balancer each process receives a part of the deliveries. */
