@@ -11,7 +11,7 @@ import { checkMilliseconds, invalid, kindShown } from './foundation/check.ts'
 import { type Clock, millisecondsOf, systemClock } from './foundation/clock.ts'
 import { defined } from './foundation/defined.ts'
 import { type Incoming, Intake } from './intake/intake.ts'
-import type { Observation, Observe } from './observe/observe.ts'
+import type { Observation } from './observe/observe.ts'
 import { Observers } from './observe/observers.ts'
 import { checkedOptions, type Keeper, type ReceiverOptions, registrationLimits } from './options.ts'
 import { Replies } from './outcome/reply.ts'
@@ -84,18 +84,8 @@ export class Steps {
     return this.#reads.hasClient
   }
 
-  /** Whether an observer gets every observation. */
-  get hearAll(): boolean {
-    return this.observers.hearAll
-  }
-
   observe(seen: Observation, place?: string): void {
     this.observers.report(seen, place)
-  }
-
-  /** Adds an observer of everything; the function that it returns removes it. */
-  listen(listener: Observe): () => void {
-    return this.observers.listen(listener)
   }
 
   /** One attempt: runs the given handlers, each with its own context. */

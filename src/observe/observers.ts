@@ -191,10 +191,10 @@ interface Observed extends Pick<OutcomeDetails, 'bytes' | 'event'> {
 /** Calls all observers of a receiver; makes no observation that no observer gets. */
 export class Observers {
   readonly #observer: (seen: Observation, beside?: Beside) => Promise<unknown> | undefined
-  readonly #hearsAll: boolean
+  /** Whether the user observes: the default observer gets some observations alone. */
+  readonly hearsAll: boolean
   /** The receiver's clock; the system's if that throws. */
   readonly now: Clock
-  readonly #listeners = new Set<Observe>()
   readonly #mayWarn = perMinute(refusalsPerMinute)
 
   constructor(observe: Observe | undefined, now: Clock) {
@@ -205,28 +205,13 @@ export class Observers {
     const warnOf = (error: unknown) =>
       once(`observe threw ${describeError(error)}`, 'OBSERVE_FAILED')
     this.#observer = (seen, beside) => unharmed(() => observer(seen, beside), warnOf)
-    this.#hearsAll = observe !== undefined
+    this.hearsAll = observe !== undefined
     this.now = guardedClock(now, once)
-  }
-
-  get hearAll(): boolean {
-    return this.#hearsAll || this.#listeners.size > 0
   }
 
   /** Reports an observation, with the file of the inbox. */
   report(seen: Observation, place?: string): void {
     this.#observer(seen, { place })
-    this.#callListeners(seen)
-  }
-
-  #callListeners(seen: Observation): void {
-    for (const listener of this.#listeners) listener(seen)
-  }
-
-  /** Adds an observer of everything; the function that it returns removes it. */
-  listen(listener: Observe): () => void {
-    this.#listeners.add(listener)
-    return () => this.#listeners.delete(listener)
   }
 
   /** The default observer gets failures, conflicts and, in development, some refusals only. */
@@ -234,20 +219,19 @@ export class Observers {
     const isConflict = outcome.kind === 'duplicate' && outcome.conflict === true
     const isRejected = outcome.kind === 'rejected' && this.#warnsOfRejection(headers)
     const isWarned = outcome.kind === 'failed' || isConflict || isRejected
-    if (isWarned || this.#hearsAll || this.#listeners.size > 0) {
+    if (isWarned || this.hearsAll) {
       const duration = performance.now() - began
       const observed = { ...timed(this.now(), duration), bytes, event }
       const seen = new SeenOutcome(outcome, observed)
-      const pending = this.#hearsAll || isWarned ? this.#observer(seen) : undefined
+      const pending = this.#observer(seen)
       if (pending) keepAwake(source.waitUntil, pending)
-      this.#callListeners(seen)
     }
     return outcome
   }
 
   /** The default observer gets the failed attempts of an inbox; outcomes report the others. */
   attemptsOf({ entryId }: Task): HearAttempt | undefined {
-    if (this.#hearsAll || this.#listeners.size > 0) return this.#attempt
+    if (this.hearsAll) return this.#attempt
     return entryId === undefined ? undefined : this.#failedAttempt
   }
 
@@ -260,13 +244,12 @@ export class Observers {
     const details = { ...timed(this.now(), duration), event, delivery, attempt, entryId }
     const seen = attemptObserved(report, details)
     // On a developer's own machine the warning shows the whole error, if no observer could log it.
-    const isWhole = !this.#hearsAll && !report.ok && isDevelopment()
+    const isWhole = !this.hearsAll && !report.ok && isDevelopment()
     this.#observer(seen, isWhole ? { whole: inspectError(report.error) } : {})
-    this.#callListeners(seen)
   }
 
   #warnsOfRejection(headers: HeaderIndex): boolean {
-    if (this.#hearsAll || !isDevelopment()) return false
+    if (this.hearsAll || !isDevelopment()) return false
     // `doctor` reports its probes itself.
     if (headers.values('user-agent')[0] === probeAgent) return false
     return this.#mayWarn(this.now())

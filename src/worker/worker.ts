@@ -263,7 +263,7 @@ class InboxWorker implements Worker {
   readonly #reportEnd = ({ work, verdict, began }: TakenEntry, settled: SettledWork): void => {
     // The default observer uses these two states alone.
     const isWarned = settled.state === 'dead' || settled.state === 'retry'
-    if (!isWarned && !this.#pipeline.hearAll) return
+    if (!isWarned && !this.#pipeline.observers.hearsAll) return
     const { lease, attempt, name, storedAt } = work
     const reason = verdict && 'reason' in verdict ? verdict.reason : undefined
     const duration = performance.now() - began
