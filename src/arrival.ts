@@ -4,13 +4,21 @@ import type { VerifiedDelivery } from './delivery.ts'
 import { defined } from './foundation/defined.ts'
 import type { Arrival } from './inbox/entry.ts'
 import { observedName } from './observe/observe.ts'
-import { createParser, type Parsed, type ParseOptions, type Parser } from './parse.ts'
+import {
+  createParser,
+  type Parsed,
+  type ParsedEvent,
+  type ParseOptions,
+  type Parser,
+} from './parse.ts'
 import type { Entity, EventSource, WebhookEvent } from './protocol/events.ts'
 import { idOf, parseTime } from './protocol/json-paths.ts'
 import { happensOnce, probeName } from './protocol/names.ts'
 
 /** An event as it is read for an inbox, which keeps it whatever its data are. */
-export type Peeked = Parsed & {
+export type Peeked = Parsed & Rejectable
+
+interface Rejectable {
   /** The parser of this receiver rejects its data. */
   readonly schemaRejected?: true
 }
@@ -18,22 +26,24 @@ export type Peeked = Parsed & {
 /** Reads events for an inbox. */
 export function createPeek(
   options: ParseOptions,
-): (delivery: VerifiedDelivery, source: EventSource) => Peeked {
+): (delivery: VerifiedDelivery, source: EventSource, kept?: Parameters<Parser>[2]) => Peeked {
   const peek = createParser({ ...options, validate: 'off' })
   if (options.validate !== 'reject') return peek
   const parser = createParser(options)
-  return (delivery, source) => {
-    const parsed = peek(delivery, source)
-    return parsed.ok && refuses(parser, delivery, source)
-      ? { ...parsed, schemaRejected: true }
-      : parsed
+  return (delivery, source, kept) => {
+    const parsed = peek(delivery, source, kept)
+    if (!parsed.ok) return parsed
+    const judged = (one: ParsedEvent): ParsedEvent & Rejectable =>
+      refuses(parser, delivery, source, one) ? { ...one, schemaRejected: true } : one
+    const { others } = parsed
+    return others ? { ...judged(parsed), others: others.map(judged) } : judged(parsed)
   }
 }
 
 /** A schema that throws says nothing of the data: its attempt fails, and is retried. */
-function refuses(parser: Parser, ...[delivery, source]: Parameters<Parser>): boolean {
+function refuses(parser: Parser, ...[delivery, source, kept]: Parameters<Parser>): boolean {
   try {
-    return !parser(delivery, source).ok
+    return !parser(delivery, source, { part: kept?.part }).ok
   } catch {
     return false
   }
@@ -49,13 +59,13 @@ export function toArrival(
     const key = delivery.signedId
     return { ...from, ...(key !== undefined && { key }) }
   }
-  const { event, key, dedupe, lasting } = parsed
+  const { event, key, dedupe, lasting, part } = parsed
   const related = clientOf(event, parsed.exactData ?? event.data)
   const occurrence = occurrenceOf(event)
   return {
     ...from,
     ...(key !== undefined && { key }),
-    ...defined({ dedupe, lasting, schemaRejected: parsed.schemaRejected }),
+    ...defined({ dedupe, lasting, part, schemaRejected: parsed.schemaRejected }),
     // Outside the encrypted part: a person's name is not an event's name.
     name: observedName(event.name, event.known),
     receivedName: observedName(event.receivedName, event.known),
@@ -64,6 +74,16 @@ export function toArrival(
     ...defined({ occurredAt: event.occurredAt, updatedAt: updatedAtOf(event) }),
     ...(occurrence !== undefined && { occurrence }),
   }
+}
+
+/** The arrivals of a body that holds several events. */
+export function toArrivals(
+  delivery: VerifiedDelivery,
+  parsed: ParsedEvent,
+  source: EventSource,
+): readonly Arrival[] {
+  const events = [parsed, ...(parsed.others ?? [])]
+  return events.map((one) => toArrival(delivery, one, source))
 }
 
 /** How probes begin that cannot be parsed. */

@@ -24,6 +24,8 @@ import type { VerifyOptions } from './verify.ts'
 export interface Keeper<Tx = unknown> {
   /** Resolves after the commit that stores the delivery; rejects if nothing was committed. */
   keep(arrival: Arrival): Promise<Kept>
+  /** Keeps the events of one delivery in one commit. */
+  keepAll?(arrivals: readonly Arrival[]): Promise<Kept>
   /** Rejects where the store does not answer; a probe of `doctor` asks, and leaves nothing. */
   check?(): Promise<void>
   /**

@@ -58,14 +58,25 @@ export type Parsed =
       readonly lasting?: Uint8Array
       /** The data with integers above 2^53 as text, where there are any. */
       readonly exactData?: unknown
+      /** Its place in a body that holds several events. */
+      readonly part?: number
+      /** The other events of the body. */
+      readonly others?: readonly ParsedEvent[]
     }
   | { readonly ok: false; readonly code: ParseCode; readonly issues?: readonly Issue[] }
+
+/** An event that was understood. */
+export type ParsedEvent = Extract<Parsed, { readonly ok: true }>
 
 /**
  * A parser whose options are prepared once. By the name under which an inbox has kept an event a
  * legacy name stands for its canonical one, also where it is refused by now.
  */
-export type Parser = (delivery: VerifiedDelivery, source?: EventSource, kept?: string) => Parsed
+export type Parser = (
+  delivery: VerifiedDelivery,
+  source?: EventSource,
+  kept?: { readonly name?: string | undefined; readonly part?: number | undefined },
+) => Parsed
 
 /**
  * Understands verified bytes. What a sender did wrong is a code; nothing is ever guessed.
@@ -103,7 +114,7 @@ const optionNames: readonly (keyof ParseOptions)[] = [
 export function createParser(options: ParseOptions): Parser {
   const { vendor } = options
   const readEnvelope = vendor ? vendorReader(vendor, options) : envelopeReader(options.envelope)
-  const { validate, meanings } = meaningsOf(options)
+  const by = { ...meaningsOf(options), vendor }
   return (delivery, source = 'webhook', kept) => {
     const text = decodeUtf8(delivery.body)
     if (text === undefined) return { ok: false, code: 'BODY_NOT_UTF8' }
@@ -113,30 +124,68 @@ export function createParser(options: ParseOptions): Parser {
     const body: EnvelopeBody = exact ? { value: json.value, exact: exact.value } : json
     // The mark alone proves nothing: a sender could write it and so choose the reading.
     const isOwn = source !== 'webhook' && delivery.headers.length === 0
-    const envelope = (isOwn && readOwnEnvelope(body)) || readEnvelope(body, delivery)
-    if (envelope === undefined) return { ok: false, code: 'ENVELOPE_INVALID' }
-    const isKept = kept !== undefined && canonicalName(envelope.name) === kept
-    const known = meanings.get(isKept ? kept : envelope.name)
-    const meaning = known ?? unknownMeaning(envelope.name)
-    const checked = checkData(envelope.data, meaning)
-    if (checked.issues && validate === 'reject') {
-      return { ok: false, code: 'EVENT_INVALID', issues: checked.issues }
-    }
-    const event = toEvent({ meaning, known: known !== undefined, envelope, source, checked })
-    const key = delivery.signedId ?? envelope.key
-    if (!vendor && !exact && key !== undefined) return { ok: true, event, key }
-    if (vendor) Object.assign(event, { vendor: vendor.name, raw: json.value })
-    const { dedupe, volatile } = vendor?.reading ?? {}
-    const lasting = volatile && lastingPart((exact ?? json).value, volatile)
-    const isByBody = key === undefined && dedupe && event.occurredAt
-    const rest = {
-      key,
-      dedupe: isByBody ? dedupe : undefined,
-      lasting,
-      exactData: envelope.exactData,
-    }
-    return { ok: true, event, ...defined(rest) }
+    const read = (isOwn && readOwnEnvelope(body)) || readEnvelope(body, delivery)
+    if (read === undefined) return { ok: false, code: 'ENVELOPE_INVALID' }
+    const given: ParseInput = { by, delivery, source, name: kept?.name, body }
+    return 'length' in read ? understandAll(read, given, kept?.part) : understand(read, given)
   }
+}
+
+interface ParseInput {
+  readonly by: ReturnType<typeof meaningsOf> & { readonly vendor: Vendor | undefined }
+  readonly delivery: VerifiedDelivery
+  readonly source: EventSource
+  /** The name under which an inbox has kept it. */
+  readonly name: string | undefined
+  readonly body: EnvelopeBody
+}
+
+function understand(envelope: ReadEnvelope, given: ParseInput): Parsed {
+  const { by, delivery, source, body } = given
+  const { meanings, validate, vendor } = by
+  const isKept = given.name !== undefined && canonicalName(envelope.name) === given.name
+  const known = meanings.get(isKept ? given.name : envelope.name)
+  const meaning = known ?? unknownMeaning(envelope.name)
+  const checked = checkData(envelope.data, meaning)
+  if (checked.issues && validate === 'reject') {
+    return { ok: false, code: 'EVENT_INVALID', issues: checked.issues }
+  }
+  const event = toEvent({ meaning, known: known !== undefined, envelope, source, checked })
+  const key = delivery.signedId ?? envelope.key
+  if (!vendor && body.exact === undefined && key !== undefined) return { ok: true, event, key }
+  if (vendor) Object.assign(event, { vendor: vendor.name, raw: body.value })
+  const { dedupe, volatile } = vendor?.reading ?? {}
+  const lasting = volatile && lastingPart(body.exact ?? body.value, volatile)
+  const isByBody = key === undefined && dedupe && event.occurredAt
+  const rest = {
+    key,
+    dedupe: isByBody ? dedupe : undefined,
+    lasting,
+    exactData: envelope.exactData,
+  }
+  return { ok: true, event, ...defined(rest) }
+}
+
+/** All events of a body, or the one that an inbox keeps as an entry. None is taken without the others. */
+function understandAll(
+  envelopes: readonly ReadEnvelope[],
+  given: ParseInput,
+  part: number | undefined,
+): Parsed {
+  const events: ParsedEvent[] = []
+  for (const [at, envelope] of envelopes.entries()) {
+    if (part !== undefined && part !== at) continue
+    const parsed = understand(envelope, given)
+    if (!parsed.ok) return parsed
+    const { signedId } = given.delivery
+    const key = signedId === undefined ? parsed.key : `${signedId}#${at}`
+    // Its own part of the body: a sender may put a repeated event beside others.
+    const lasting = new TextEncoder().encode(JSON.stringify(envelope))
+    events.push({ ...parsed, ...defined({ key }), lasting, part: at })
+  }
+  const [first, ...others] = events
+  if (!first) return { ok: false, code: 'ENVELOPE_INVALID' }
+  return others.length > 0 ? { ...first, others } : first
 }
 
 /** An event with other data of its resource, by the schema that the data which came have to fit. */

@@ -1,19 +1,14 @@
 // The way of a delivery: request → admit → read → verify → keep | handle → reply.
 // Everything that a sender can do wrong comes out as an outcome.
-
-import { isProbe, toArrival } from './arrival.ts'
-import { type Delivery, markVerified, type VerifiedDelivery, withProof } from './delivery.ts'
+import { type Delivery, markVerified } from './delivery.ts'
 import type { OutcomeCode } from './errors.ts'
 import { isBytes } from './foundation/bytes.ts'
 import { admit, declaredLength, faultOf, type Incoming } from './intake/intake.ts'
-import type { Keeper } from './options.ts'
-import { attempted, noDiagnosis, type Outcome, proofRefused, refusal } from './outcome/outcome.ts'
+import { type Outcome, proofRefused, refusal } from './outcome/outcome.ts'
 import type { Reply } from './outcome/reply.ts'
-import type { Parsed } from './parse.ts'
-import type { EventSource } from './protocol/events.ts'
-import { probeName } from './protocol/names.ts'
 import { type Passage, type Source, Steps, toPassage } from './steps.ts'
 import type { DeliveryProof } from './verify.ts'
+import { type Outcomes, walk } from './walk.ts'
 
 /** The inside of a receiver, as workers and `reconcile` use it. */
 export class Pipeline extends Steps {
@@ -51,9 +46,6 @@ function fromRecord(steps: Steps, body: Uint8Array, tenant?: string): Promise<Ou
   }
   return pass(steps, { headers: [] }, { work, end: (_, outcome) => outcome })
 }
-
-/** A promise only if something waits: each costs as much as a step. */
-type Outcomes = Outcome | Promise<Outcome>
 
 interface Pass<Result> {
   readonly work: (passage: Passage) => Outcomes
@@ -143,56 +135,4 @@ function prove(steps: Steps, passage: Passage, body: Uint8Array): Outcomes {
 function judge(steps: Steps, passage: Passage, proof: DeliveryProof): Outcomes {
   if (!proof.ok) return proofRefused(proof)
   return walk(steps, passage, { delivery: proof.delivery, source: 'webhook' })
-}
-
-/** Bytes whose origin is proved. */
-interface ProvedBytes {
-  readonly delivery: VerifiedDelivery
-  readonly source: EventSource
-}
-
-/** The one way of a proved delivery. */
-function walk(steps: Steps, passage: Passage, proved: ProvedBytes): Outcomes {
-  if (steps.keeper) return keep(steps, passage, { ...proved, keeper: steps.keeper })
-  return handle(steps, passage, proved.delivery, steps.parser(proved.delivery, proved.source))
-}
-
-async function keep(
-  steps: Steps,
-  passage: Passage,
-  { delivery, source, keeper }: ProvedBytes & { readonly keeper: Keeper },
-): Promise<Outcome> {
-  const parsed = steps.peek(delivery, source)
-  if (parsed.ok) passage.event = parsed.event
-  try {
-    if (isProbe(delivery, parsed)) {
-      await keeper.check?.()
-      return handle(steps, passage, delivery, parsed)
-    }
-    const kept = await keeper.keep(toArrival(delivery, parsed, source))
-    return withProof({ ...kept }, delivery)
-  } catch (error) {
-    const message = 'the inbox did not keep the delivery'
-    return withProof({ kind: 'failed', code: 'STORE_UNAVAILABLE', message, error }, delivery)
-  }
-}
-
-function handle(
-  steps: Steps,
-  passage: Passage,
-  delivery: VerifiedDelivery,
-  parsed: Parsed,
-): Outcomes {
-  if (!parsed.ok) {
-    const { code, issues } = parsed
-    const rejected = { kind: 'rejected', code, diagnose: noDiagnosis } as const
-    return withProof(issues ? { ...rejected, issues } : rejected, delivery)
-  }
-  const { event, key } = parsed
-  passage.event = event
-  const registrations = event.receivedName === probeName ? [] : steps.dispatcher.match(event)
-  if (registrations.length === 0) return withProof({ kind: 'ignored', event }, delivery)
-  const reports = steps.run({ event, key, delivery, registrations, attempt: 1 })
-  if (!(reports instanceof Promise)) return withProof(attempted(event, reports), delivery)
-  return reports.then((all) => withProof(attempted(event, all), delivery))
 }

@@ -15,6 +15,7 @@ interface Metadata {
   readonly signedId: string | undefined
   readonly authenticity: Authenticity | undefined
   readonly schemaRejected: true | undefined
+  readonly part: number | undefined
   readonly key: string | undefined
   readonly entity: Entity | undefined
 }
@@ -30,7 +31,7 @@ export interface Content {
 
 export function packContent(
   id: string,
-  { delivery, schemaRejected, key, entity }: Arrival,
+  { delivery, schemaRejected, part, key, entity }: Arrival,
   encryption: Encryption,
 ): Content {
   const { url, secretId, tenant, signedId, authenticity, body } = delivery
@@ -38,7 +39,8 @@ export function packContent(
   for (const header of delivery.headers) if (!dropped.has(header[0])) headers.push(header)
   const receivedAt = delivery.receivedAt.getTime()
   const proof = { secretId, tenant, signedId, authenticity }
-  const metadata: Metadata = { headers, receivedAt, url, ...proof, schemaRejected, key, entity }
+  const parsed = { schemaRejected, part, key, entity }
+  const metadata: Metadata = { headers, receivedAt, url, ...proof, ...parsed }
   const text = new TextEncoder().encode(JSON.stringify(metadata))
   return {
     metadata: encryption.encrypt(text, `${id}:metadata`),
@@ -75,6 +77,7 @@ export function unpackMetadata(
 /** A stored delivery, and whether the receiver that stored it rejects its data. */
 interface OpenedContent {
   readonly delivery: VerifiedDelivery
+  readonly part: number | undefined
   readonly schemaRejected?: true
 }
 
@@ -89,10 +92,10 @@ export function unpackContent(
     const metadata = metadataOf(id, content.metadata, encryption)
     const body = metadata && encryption.decrypt(content.body, `${id}:body`)
     if (!body) return undefined
-    const { key: _, entity: __, schemaRejected, receivedAt, ...rest } = metadata
+    const { key: _, entity: __, part, schemaRejected, receivedAt, ...rest } = metadata
     // Only verified deliveries are ever stored.
     const delivery = markVerified({ ...rest, source: rest, receivedAt, body })
-    return schemaRejected ? { delivery, schemaRejected } : { delivery }
+    return schemaRejected ? { delivery, part, schemaRejected } : { delivery, part }
   } catch {
     return undefined
   }

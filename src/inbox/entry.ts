@@ -13,6 +13,8 @@ export interface Arrival {
   readonly dedupe?: 'body'
   /** The part of the body that repeats have in common; by default all of it. */
   readonly lasting?: Uint8Array
+  /** Its place in a body that holds several events; each has an entry. */
+  readonly part?: number
   /** The receiver that stores it rejects its data. */
   readonly schemaRejected?: true
   readonly name?: string

@@ -23,7 +23,7 @@ import { assignedEntry, toRecurrence } from './recurrence.ts'
 import { keysPurged, purge, sweepTime } from './retention.ts'
 import type { InboxStore, StoreCapabilities } from './store.ts'
 import type { Work } from './work.ts'
-import type { NewEntry } from './work-store.ts'
+import type { Inserted, NewEntry } from './work-store.ts'
 
 /**
  * Stores verified deliveries before they are acknowledged, until they are handled. `Tx` is the type of
@@ -171,6 +171,11 @@ export class DurableInbox extends InboxAdmin implements Inbox {
     return withDeadline(this.timeout, (signal) => this.#keep(arrival, signal))
   }
 
+  /** Keeps the events of one delivery in one commit. */
+  keepAll(arrivals: readonly Arrival[]): Promise<Kept> {
+    return withDeadline(this.timeout, (signal) => this.#keepAll(arrivals, signal))
+  }
+
   async remembersSince(): Promise<Date | undefined> {
     await this.open()
     const purged = await keysPurged(this.#store, this.now().getTime())
@@ -226,17 +231,48 @@ export class DurableInbox extends InboxAdmin implements Inbox {
     const opened = this.#opened ?? (await this.opened())
     const storedAt = Math.floor(this.now().getTime())
     const deps = { ...opened, id: this.#nextId(storedAt), storedAt }
-    let inserted = await this.#store.insert(toNewEntry(arrival, deps), signal)
-    if (inserted.kind === 'duplicate') {
-      // A crash before the second insert is harmless: the sender's next copy does the same.
-      const recurrence = await toRecurrence(this.#store, arrival, {
-        ...deps,
-        duplicate: inserted.id,
-      })
-      signal.throwIfAborted()
-      if (recurrence) inserted = await this.#store.insert(recurrence, signal)
+    const inserted = await this.#store.insert(toNewEntry(arrival, deps), signal)
+    const isDuplicate = inserted.kind === 'duplicate'
+    return this.#kept(
+      isDuplicate ? await this.#recurred(arrival, deps, { inserted, signal }) : inserted,
+      storedAt,
+    )
+  }
+
+  async #keepAll(arrivals: readonly Arrival[], signal: AbortSignal): Promise<Kept> {
+    const opened = this.#opened ?? (await this.opened())
+    const storedAt = Math.floor(this.now().getTime())
+    const all = arrivals.map((arrival) => {
+      const deps = { ...opened, id: this.#nextId(storedAt), storedAt }
+      return { arrival, deps, entry: toNewEntry(arrival, deps) }
+    })
+    const entries = all.map(({ entry }) => entry)
+    const kept: Kept[] = []
+    for (const [at, inserted] of (await this.#store.insertAll(entries, signal)).entries()) {
+      const { arrival, deps } = all[at] as (typeof all)[number]
+      const isDuplicate = inserted.kind === 'duplicate'
+      const one = isDuplicate ? await this.#recurred(arrival, deps, { inserted, signal }) : inserted
+      kept.push(this.#kept(one, storedAt))
     }
-    const { kind, id } = inserted
+    // Something new makes the delivery new; evidence of a conflict is shown before a duplicate.
+    const accepted = kept.find(({ kind }) => kind === 'accepted')
+    const conflict = kept.find((one) => 'conflict' in one)
+    return (accepted ?? conflict ?? kept[0]) as Kept
+  }
+
+  /** Inserts a duplicate once more if it is a later occurrence than the one that reconcile fed. */
+  async #recurred(
+    arrival: Arrival,
+    deps: EntryDeps,
+    { inserted, signal }: { readonly inserted: Inserted; readonly signal: AbortSignal },
+  ): Promise<Inserted> {
+    // A crash before the second insert is harmless: the sender's next copy does the same.
+    const recurrence = await toRecurrence(this.#store, arrival, { ...deps, duplicate: inserted.id })
+    signal.throwIfAborted()
+    return recurrence ? this.#store.insert(recurrence, signal) : inserted
+  }
+
+  #kept({ kind, id }: Inserted, storedAt: number): Kept {
     if (kind === 'conflict') return { kind: 'duplicate', entryId: id, conflict: true }
     if (kind === 'duplicate') return { kind, entryId: id }
     this.leases.watch.kept()

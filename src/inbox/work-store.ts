@@ -187,6 +187,8 @@ export interface WorkStore<Tx = unknown> {
    * already claimed. Once `signal` is aborted the caller is gone: drop an insert that was not sent.
    */
   insert(entry: NewEntry, signal?: AbortSignal): Promise<Inserted>
+  /** Inserts several entries in one commit, in their order. */
+  insertAll(entries: readonly NewEntry[], signal?: AbortSignal): Promise<readonly Inserted[]>
   /**
    * Leases the heads of lanes that are due, the longest waiting first. If the answer is lost, the
    * store returns the leased entries to their lanes without counting an attempt.

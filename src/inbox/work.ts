@@ -15,6 +15,8 @@ export interface Work {
   readonly storedAt: number
   /** Undefined when no key opens it, or it is damaged. */
   readonly delivery?: VerifiedDelivery
+  /** Its place in a body that holds several events. */
+  readonly part?: number | undefined
   /** The receiver that stored it rejects its data. */
   readonly schemaRejected?: true
   /** Its content is gone or must not be used: no retry can open it. */
@@ -43,7 +45,12 @@ export type Verdict =
     }
   | { readonly kind: 'skipped'; readonly reason: EntryReason }
   /** It could not be read on arrival, or reads as another event now: it moves to its lane. */
-  | { readonly kind: 'assigned'; readonly arrival: Arrival }
+  | {
+      readonly kind: 'assigned'
+      readonly arrival: Arrival
+      /** Other events that its body turned out to hold. */
+      readonly others?: readonly Arrival[]
+    }
   | {
       readonly kind: 'released'
       /** Failures that stay known although no attempt is counted. */

@@ -84,6 +84,14 @@ export function attempted(event: WebhookEvent, reports: readonly HandlerReport[]
   return { kind: 'failed', code: codeOf(errors), errors, event }
 }
 
+/** The outcome of a delivery with several events: that of its first one, unless any failed. */
+export function joinedOutcome(outcomes: readonly Outcome[]): Outcome {
+  const failed = outcomes.filter((one) => one.kind === 'failed')
+  const [first] = failed
+  if (!first) return outcomes.find(({ kind }) => kind === 'handled') ?? (outcomes[0] as Outcome)
+  return { ...first, code: codeOf(failed), errors: failed.flatMap(errorsOf) }
+}
+
 /** A timeout is named only where nothing worse happened. */
 function codeOf(errors: readonly { readonly code: FailedCode }[]): FailedCode {
   const order: readonly FailedCode[] = ['HANDLER_FAILED', 'HANDLER_TIMEOUT', 'DRAINING']

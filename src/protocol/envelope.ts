@@ -27,6 +27,11 @@ export interface EnvelopePaths {
   readonly id?: string | readonly string[]
   readonly occurredAt?: string | readonly string[]
   readonly data?: string | readonly string[]
+  /**
+   * The list of events in a body that holds several; the other paths lead through one of them. A
+   * body that is itself a list needs none.
+   */
+  readonly events?: string | readonly string[]
 }
 
 /** The parts of an event that the envelope states. */
@@ -54,8 +59,11 @@ export interface EnvelopeArrival {
   readonly url?: string | undefined
 }
 
-/** Reads the parts of the JSON body, whose integers above 2^53 are text. */
-export type EnvelopeFunction = (body: unknown, context: EnvelopeContext) => EnvelopeReading
+/** Reads the event of the JSON body, or all if it holds several. Integers above 2^53 are text. */
+export type EnvelopeFunction = (
+  body: unknown,
+  context: EnvelopeContext,
+) => EnvelopeReading | readonly EnvelopeReading[]
 
 /** An envelope function that declares the second parameter, and whose ids are signed all the same. */
 export interface TrustedEnvelope {
@@ -77,6 +85,7 @@ export const defaultEnvelope = {
   id: ['id', 'eventId'],
   occurredAt: ['createdAt', 'created_at', 'timestamp', 'occurredAt'],
   data: ['data', 'payload', 'resource', 'data.object'],
+  events: [],
 } as const satisfies EnvelopePaths
 
 /** An envelope as read: `key` is the id only where it is sure to name the event itself. */
@@ -98,11 +107,11 @@ export interface EnvelopeBody {
   readonly exact?: unknown
 }
 
-/** Reads an envelope; undefined if there is none. */
+/** Reads an envelope, or several; undefined if one cannot be read. */
 export type EnvelopeReader = (
   body: EnvelopeBody,
   arrival: EnvelopeArrival,
-) => ReadEnvelope | undefined
+) => ReadEnvelope | readonly ReadEnvelope[] | undefined
 
 type Part = keyof typeof defaultEnvelope
 
@@ -119,7 +128,11 @@ export function envelopeReader(option: EnvelopeOption = {}): EnvelopeReader {
   }
   const paths = checkedPaths(option)
   const isInHeader = paths.name.some(({ text }) => text.startsWith(headerPath))
-  return (body, arrival) => byPaths(paths, body, isInHeader ? arrival : undefined)
+  return (body, arrival) => {
+    const named = isInHeader ? arrival : undefined
+    const isList = paths.events.length > 0 || Array.isArray(body.value)
+    return isList ? listed(paths, body, named) : byPaths(paths, body, named)
+  }
 }
 
 /** Reads what `ownEnvelope` made; undefined for bytes without its mark. */
@@ -159,6 +172,7 @@ const defaultPaths: Paths = {
   id: defaultEnvelope.id.map(toPath),
   occurredAt: defaultEnvelope.occurredAt.map(toPath),
   data: defaultEnvelope.data.map(toPath),
+  events: [],
 }
 /** A flat body's `eventId` is surer to be the event's own than its `id`. */
 const flatIds = defaultPaths.id.toReversed()
@@ -190,11 +204,11 @@ function byFunction(
   read: EnvelopeFunction,
   trustIds: boolean | TrustedEnvelope['trustIds'],
 ): EnvelopeReader {
-  const readingOf = (body: unknown, arrival: EnvelopeArrival): EnvelopeReading | undefined => {
+  const readingOf = (body: unknown, arrival: EnvelopeArrival) => {
     try {
       // A function that does not declare the context gets none, so its id is of the body.
       const args = read.length < 2 ? [body] : [body, contextOf(arrival)]
-      const reading: EnvelopeReading = Reflect.apply(read, undefined, args)
+      const reading: ReturnType<EnvelopeFunction> = Reflect.apply(read, undefined, args)
       ignoreRejection(reading)
       return reading
     } catch {
@@ -205,15 +219,30 @@ function byFunction(
     const precise = readingOf(exact, arrival)
     // A function that wants numbers may have rounded the id.
     const reading = precise ?? (exact === value ? undefined : readingOf(value, arrival))
-    if (typeof reading?.name !== 'string' || reading.name === '') return undefined
-    const entity = entityIn(reading)
-    if (entity === null) return undefined
-    const { name, data, receivedName } = reading
-    const id = precise && idOf(precise.id)
     const isTrusted = typeof trustIds === 'function' ? trustIds(exact) : trustIds
-    const occurredAt = toDate(reading.occurredAt)
-    return { name, receivedName, id, key: isTrusted ? id : undefined, occurredAt, entity, data }
+    const trust = { isExact: precise !== undefined, isTrusted }
+    if (Array.isArray(reading)) return allOf(reading.map((one) => envelopeOf(one, trust)))
+    return envelopeOf(reading as EnvelopeReading | undefined, trust)
   }
+}
+
+function envelopeOf(
+  reading: EnvelopeReading | undefined,
+  { isExact, isTrusted }: { readonly isExact: boolean; readonly isTrusted: boolean },
+): ReadEnvelope | undefined {
+  if (typeof reading?.name !== 'string' || reading.name === '') return undefined
+  const entity = entityIn(reading)
+  if (entity === null) return undefined
+  const { name, data, receivedName } = reading
+  const id = isExact ? idOf(reading.id) : undefined
+  const occurredAt = toDate(reading.occurredAt)
+  return { name, receivedName, id, key: isTrusted ? id : undefined, occurredAt, entity, data }
+}
+
+/** All events; undefined if the list is empty, or one has no name. */
+function allOf(read: readonly (ReadEnvelope | undefined)[]): readonly ReadEnvelope[] | undefined {
+  const events = read.filter((one) => one !== undefined)
+  return events.length > 0 && events.length === read.length ? events : undefined
 }
 
 function contextOf({ headers: given, url }: EnvelopeArrival): EnvelopeContext {
@@ -235,6 +264,20 @@ function entityIn({ entity }: EnvelopeReading) {
   // Without an id it waits for no other.
   const text = id === '' ? id : idOf(id)
   return typeof type === 'string' && idOf(type) && text !== undefined ? { type, id: text } : null
+}
+
+/** The events of a body that is a list, or holds one. */
+function listed(
+  paths: Paths,
+  { value, exact }: EnvelopeBody,
+  arrival: EnvelopeArrival | undefined,
+): readonly ReadEnvelope[] | undefined {
+  const listIn = (body: unknown): unknown =>
+    Array.isArray(body) ? body : isObject(body) && firstIn(body, paths.events)
+  const [values, exacts] = [listIn(value), listIn(exact)]
+  if (!Array.isArray(values)) return undefined
+  const exactAt = (at: number): unknown => (Array.isArray(exacts) ? exacts[at] : undefined)
+  return allOf(values.map((one, at) => byPaths(paths, { value: one, exact: exactAt(at) }, arrival)))
 }
 
 function byPaths(

@@ -1,6 +1,6 @@
 // One attempt at one entry of the inbox: read the entry, plan which handlers run, run them, and say how
 // the attempt ends. Handlers may throw anything; an attempt always ends with a verdict.
-import { toArrival } from '../arrival.ts'
+import { toArrivals } from '../arrival.ts'
 import { namesResource } from '../dispatch/fetch-resource.ts'
 import { type Decision, type Replaced, toSuperseded } from '../dispatch/finality.ts'
 import { attemptSteps, type HandlerFailure, type Registration } from '../dispatch/handler.ts'
@@ -35,7 +35,11 @@ export interface Attempter {
 export async function attempt(work: Work, by: Attempter): Promise<Attempted> {
   try {
     const entry = readEntry(work, by.pipeline)
-    if ('kind' in entry) return ended(entry)
+    if ('kind' in entry) {
+      // Before it gets its own lane: a crash between the two would lose the others.
+      if (entry.kind === 'assigned' && entry.others) await by.inbox.keepAll(entry.others)
+      return ended(entry)
+    }
     const plan = planAttempt(work, entry, by.pipeline)
     if ('kind' in plan) return ended(plan)
     return await new AttemptRun(work, by, plan).run()
@@ -52,13 +56,13 @@ function readEntry(work: Work, pipeline: Pipeline): ReadEntry | Verdict {
   let parsed: Parsed | undefined
   let thrown: unknown
   try {
-    parsed = pipeline.parser(work.delivery, work.source, work.name)
+    parsed = pipeline.parser(work.delivery, work.source, work)
   } catch (error) {
     thrown = error
   }
   // Data that a schema rejects belongs to its entity too.
-  const arrival = assignable(work, parsed, pipeline)
-  if (arrival) return { kind: 'assigned', arrival }
+  const [arrival, ...others] = assignable(work, parsed, pipeline)
+  if (arrival) return { kind: 'assigned', arrival, ...(others.length > 0 && { others }) }
   if (!parsed) return stepFailed('schema', thrown)
   if (parsed.ok) return parsed
   // The process that stored it could parse it: during a rolling deployment, retry.
@@ -67,25 +71,25 @@ function readEntry(work: Work, pipeline: Pipeline): ReadEntry | Verdict {
 }
 
 /**
- * The entry as it reads now, if it could not be read on arrival or had a name that was not translated
+ * The entry as it reads now, and other events of its body, if it could not be read on arrival or had a name that was not translated
  * yet: it lacks the lane, the aliases and often the key of its event.
  */
 function assignable(
-  { delivery, source, name }: Work,
+  { delivery, source, name, part }: Work,
   read: Parsed | undefined,
   { peek }: Pick<Pipeline, 'peek'>,
-): Arrival | undefined {
+): readonly Arrival[] {
   // A replay runs the entry as it is.
-  if (!delivery || source === 'replay') return undefined
+  if (!delivery || source === 'replay') return []
   if (name !== undefined && (isEventName(name) || (read?.ok && read.event.name === name))) {
-    return undefined
+    return []
   }
   // Read as on arrival: the data of a schema may lack what the sender sent.
-  const parsed = peek(delivery, source)
-  if (!parsed.ok) return undefined
+  const parsed = peek(delivery, source, { part })
+  if (!parsed.ok) return []
   // Never back to an unknown name: old and new processes side by side would take turns.
-  if (name !== undefined && !isEventName(parsed.event.name)) return undefined
-  return toArrival(delivery, parsed, source)
+  if (name !== undefined && !isEventName(parsed.event.name)) return []
+  return toArrivals(delivery, parsed, source)
 }
 
 /** The plan of an attempt. */

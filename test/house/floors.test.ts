@@ -21,6 +21,7 @@ const floors: readonly (readonly [pattern: RegExp, floor: number])[] = [
   [/^src\/inbox\/(?!stores\/|index)/, 3],
   [/^src\/(arrival|options)\.ts$/, 4],
   [/^src\/steps\.ts$/, 4.15],
+  [/^src\/walk\.ts$/, 4.17],
   [/^src\/pipeline\.ts$/, 4.2],
   [/^src\/receiver\.ts$/, 4.3],
   [/^src\/worker\/(options|poll|retention|signals)\.ts$/, 4.4],

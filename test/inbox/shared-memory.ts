@@ -47,6 +47,11 @@ function handleOf({ data, owners, holders }: Shared, owner: number, flaw?: Flaw)
       wakeAll()
       return inserted
     },
+    insertAll: async (entries, signal) => {
+      const inserted = await data.insertAll(entries, signal)
+      wakeAll()
+      return inserted
+    },
     claim: async (request) => {
       const { entries, ...rest } = await data.claim(request)
       for (const { id } of entries) holders.set(id, owner)

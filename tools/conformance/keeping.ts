@@ -71,6 +71,18 @@ export const keepingCases: StoreCases = {
     same(kinds.filter(({ kind }) => kind === 'stored').length, 1)
     same(new Set(idsOf(kinds)).size, 1)
   },
+  'inserts several entries in their order, and tells duplicates among them': async (store) => {
+    const [one, two, three] = [newEntry(), newEntry(), newEntry()]
+    const again = newEntry({ key: one.key ?? '', digest: one.digest })
+    same(await store.insertAll([one, again, two, three]), [
+      { kind: 'stored', id: one.id },
+      { kind: 'duplicate', id: one.id },
+      { kind: 'stored', id: two.id },
+      { kind: 'stored', id: three.id },
+    ])
+    const bySeq = (await claim(store)).toSorted((a, b) => a.seq - b.seq)
+    same(idsOf(bySeq), [one.id, two.id, three.id])
+  },
   'keeps other bytes under a known key as evidence, up to 8 times': async (store) => {
     const [entry] = await kept(store, {})
     const key = entry.key ?? ''

@@ -21,6 +21,7 @@ export function workOf(tables: MemoryTables): WorkStore<undefined> {
   }
   return {
     insert: async (entry) => insert(tables, entry),
+    insertAll: async (entries) => entries.map((entry) => insert(tables, entry)),
     claim: async ({ now, limit, until }) => {
       const entries = tables.due(now, limit).map((row) => {
         Object.assign(row, { state: 'leased', until } as const)

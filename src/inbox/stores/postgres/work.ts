@@ -41,11 +41,13 @@ type PostgresWork = WorkStore & Required<Pick<WorkStore, 'refresh' | 'free'>>
 /** The part of the store that receivers and workers use. */
 export function workOf(deps: WorkDeps): PostgresWork {
   const { statements, owner, announcements, claims } = deps
-  const inserts = new GroupQueue((entries: readonly NewEntry[]) => keep(deps, entries))
+  const inserts = new GroupQueue((groups: readonly (readonly NewEntry[])[]) => keep(deps, groups))
+  const insertAll: WorkStore['insertAll'] = (entries, signal) =>
+    inserts.call(entries, sizeOf(entries), signal)
   const settlements = new GroupQueue((group: readonly Settlement[]) => settle(deps, group))
   return {
-    insert: (entry, signal) =>
-      inserts.call(entry, entry.body.length + entry.metadata.length, signal),
+    insert: async (entry, signal) => (await insertAll([entry], signal))[0] as Inserted,
+    insertAll,
     claim: async (request) => {
       await owner.watch()
       const result = await claims.claim(request)
@@ -127,9 +129,10 @@ function lanesOf({ statements, announcements, claims }: WorkDeps) {
 
 async function keep(
   { statements, announcements, claims }: WorkDeps,
-  entries: readonly NewEntry[],
-): Promise<readonly Inserted[]> {
+  groups: readonly (readonly NewEntry[])[],
+): Promise<readonly (readonly Inserted[])[]> {
   let at = 1
+  const entries = groups.flat()
   const list = entries.map((entry, ord) => {
     const { metadata, body, storedAt, ...rest } = entry
     const place = { at, metadata: metadata.length, body: body.length }
@@ -145,8 +148,15 @@ async function keep(
   const stored = entries.filter((_, ord) => answers[ord]?.kind === 'stored')
   for (const { storedAt } of stored) claims.window.lower(Math.floor(storedAt))
   if (stored.length > 0) announcements.announce()
-  return answers
+  let next = 0
+  return groups.map(({ length }) => {
+    next += length
+    return answers.slice(next - length, next)
+  })
 }
+
+const sizeOf = (entries: readonly NewEntry[]) =>
+  entries.reduce((all, { body, metadata }) => all + body.length + metadata.length, 0)
 
 async function settle(
   { statements, announcements, claims }: WorkDeps,

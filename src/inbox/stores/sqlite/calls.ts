@@ -24,6 +24,7 @@ export interface WriterPort
     Omit<AdminStore, 'forget'>,
     MetaStore {
   insert(entry: NewEntry): Promise<Inserted>
+  insertAll(entries: readonly NewEntry[]): Promise<readonly Inserted[]>
   forget(page: Forgetting): Promise<ForgottenPage>
   copy(sql: string, values: readonly CopyValue[]): Promise<readonly Record<string, unknown>[]>
 }

@@ -1,7 +1,7 @@
 // Calls for arrivals: an entry is stored if its keys are new, and moves to its lane later if it
 // could not be read at first.
 import { maxConflicts } from '../../entry.ts'
-import type { Alias, NewEntry } from '../../work-store.ts'
+import type { Alias, Inserted, NewEntry } from '../../work-store.ts'
 import type { CallHandlers } from './calls.ts'
 import { type InboxTables, toBlob } from './tables.ts'
 
@@ -26,22 +26,26 @@ type KeyMatch =
 
 const isNew = { kind: 'new' } as const
 
-export function keepCalls(tables: InboxTables): Pick<CallHandlers, 'insert' | 'assign'> {
+export function keepCalls(
+  tables: InboxTables,
+): Pick<CallHandlers, 'insert' | 'insertAll' | 'assign'> {
   const { sql, lanes } = tables
+  const insert = (entry: NewEntry): Inserted => {
+    const match = meet(tables, entry)
+    if (match.kind === 'new') {
+      lanes.arrive(entry.lane, addEntry(tables, entry, 'stored'), entry.storedAt)
+      return { kind: 'stored', id: entry.id }
+    }
+    const { kind, of, isEvidence } = match
+    if (isEvidence) {
+      sql(`update idv_entries set reason = 'CONFLICT', conflict_of = ?, settled_at = stored_at
+        where seq = ?`).run(of, addEntry(tables, entry, 'skipped'))
+    }
+    return { kind, id: of }
+  }
   return {
-    insert: (entry) => {
-      const match = meet(tables, entry)
-      if (match.kind === 'new') {
-        lanes.arrive(entry.lane, addEntry(tables, entry, 'stored'), entry.storedAt)
-        return { kind: 'stored', id: entry.id }
-      }
-      const { kind, of, isEvidence } = match
-      if (isEvidence) {
-        sql(`update idv_entries set reason = 'CONFLICT', conflict_of = ?, settled_at = stored_at
-          where seq = ?`).run(of, addEntry(tables, entry, 'skipped'))
-      }
-      return { kind, id: of }
-    },
+    insert,
+    insertAll: (entries) => entries.map(insert),
     assign: ({ lease, at, entry }) => {
       const head = tables.held(lease)
       if (!head) return 'lost'

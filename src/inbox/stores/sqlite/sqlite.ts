@@ -131,6 +131,14 @@ function workOf(handle: FileHandle, mode: FileMode): WorkStore<SqliteTransaction
         return one
       })
     },
+    insertAll: async (entries, signal) => {
+      const { file } = handle
+      let bytes = 0
+      for (const { body, metadata } of entries) bytes += body.length + metadata.length
+      const inserted = await file.queue.call('insertAll', [entries], { bytes, signal })
+      if (inserted.some(({ kind }) => kind === 'stored')) wakeOthers(file)
+      return inserted
+    },
     claim: (request) => handle.file.queue.call('claim', [request]),
     align: (alignment) => handle.file.queue.call('align', [alignment]),
     renew: async (leases, until) => {
@@ -187,7 +195,14 @@ const refuse = async () => {
 }
 
 const refusedWork: WorkStore<never> = {
-  ...{ insert: refuse, claim: refuse, align: refuse, renew: refuse, lapsed: refuse },
+  ...{
+    insert: refuse,
+    insertAll: refuse,
+    claim: refuse,
+    align: refuse,
+    renew: refuse,
+    lapsed: refuse,
+  },
   ...{ checkpoint: refuse, settle: refuse, assign: refuse },
 }
 

@@ -1,0 +1,86 @@
+// The way of a proved delivery: an inbox keeps it, or it is parsed and its handlers run.
+import { isProbe, toArrival, toArrivals } from './arrival.ts'
+import { type VerifiedDelivery, withProof } from './delivery.ts'
+import type { Kept } from './inbox/entry.ts'
+import type { Keeper } from './options.ts'
+import { attempted, joinedOutcome, noDiagnosis, type Outcome } from './outcome/outcome.ts'
+import type { Parsed, ParsedEvent } from './parse.ts'
+import type { EventSource } from './protocol/events.ts'
+import { probeName } from './protocol/names.ts'
+import type { Passage, Steps } from './steps.ts'
+
+/** A promise only if something waits: each costs as much as a step. */
+export type Outcomes = Outcome | Promise<Outcome>
+
+/** Bytes whose origin is proved. */
+interface ProvedBytes {
+  readonly delivery: VerifiedDelivery
+  readonly source: EventSource
+}
+
+/** The one way of a proved delivery. */
+export function walk(steps: Steps, passage: Passage, proved: ProvedBytes): Outcomes {
+  if (steps.keeper) return keep(steps, passage, { ...proved, keeper: steps.keeper })
+  return handle(steps, passage, proved.delivery, steps.parser(proved.delivery, proved.source))
+}
+
+async function keep(
+  steps: Steps,
+  passage: Passage,
+  { delivery, source, keeper }: ProvedBytes & { readonly keeper: Keeper },
+): Promise<Outcome> {
+  const parsed = steps.peek(delivery, source)
+  if (parsed.ok) passage.event = parsed.event
+  try {
+    if (isProbe(delivery, parsed)) {
+      await keeper.check?.()
+      return handle(steps, passage, delivery, parsed)
+    }
+    const isSeveral = parsed.ok && parsed.others !== undefined
+    if (isSeveral && !keeper.keepAll) throw new TypeError('the inbox has no keepAll')
+    const kept = isSeveral
+      ? keeper.keepAll?.(toArrivals(delivery, parsed, source))
+      : keeper.keep(toArrival(delivery, parsed, source))
+    return withProof({ ...(await (kept as Promise<Kept>)) }, delivery)
+  } catch (error) {
+    const message = 'the inbox did not keep the delivery'
+    return withProof({ kind: 'failed', code: 'STORE_UNAVAILABLE', message, error }, delivery)
+  }
+}
+
+/** Handles the events of a body one after the other; one that fails does not stop the others. */
+async function handleAll(
+  steps: Steps,
+  passage: Passage,
+  delivery: VerifiedDelivery,
+  events: readonly ParsedEvent[],
+): Promise<Outcome> {
+  const outcomes: Outcome[] = []
+  for (const event of events) outcomes.push(await handle(steps, passage, delivery, event))
+  passage.event = events[0]?.event
+  return joinedOutcome(outcomes)
+}
+
+function handle(
+  steps: Steps,
+  passage: Passage,
+  delivery: VerifiedDelivery,
+  parsed: Parsed,
+): Outcomes {
+  if (!parsed.ok) {
+    const { code, issues } = parsed
+    const rejected = { kind: 'rejected', code, diagnose: noDiagnosis } as const
+    return withProof(issues ? { ...rejected, issues } : rejected, delivery)
+  }
+  const { event, key, others } = parsed
+  if (others) {
+    const { others: _, ...first } = parsed
+    return handleAll(steps, passage, delivery, [first, ...others])
+  }
+  passage.event = event
+  const registrations = event.receivedName === probeName ? [] : steps.dispatcher.match(event)
+  if (registrations.length === 0) return withProof({ kind: 'ignored', event }, delivery)
+  const reports = steps.run({ event, key, delivery, registrations, attempt: 1 })
+  if (!(reports instanceof Promise)) return withProof(attempted(event, reports), delivery)
+  return reports.then((all) => withProof(attempted(event, all), delivery))
+}
