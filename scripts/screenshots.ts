@@ -9,7 +9,7 @@ import { inboxConsole } from 'idv-webhooks/console'
 import { createInbox, memoryStore } from 'idv-webhooks/inbox'
 import { toNode } from 'idv-webhooks/node'
 import { createSandbox } from 'idv-webhooks/sandbox'
-import { type Page, chromium as playwright } from 'playwright-core'
+import { chromium as playwright } from 'playwright-core'
 
 const secret = 'a-secret-for-the-pictures'
 const folder = 'docs/images'
@@ -65,8 +65,8 @@ const browser = await playwright.launch({
 })
 const context = await browser.newContext({ viewport: { width: 1180, height: 720 } })
 const page = await context.newPage()
-await picture('verifications', `${url}/#/verifications/${ada}`, revealAll)
-await picture('delivery', `${url}/#/deliveries/${refused?.id}`, revealAll)
+await picture('verifications', `${url}/#/verifications/${ada}`)
+await picture('delivery', `${url}/#/deliveries/${refused?.id}`)
 await picture('inbox', `${inboxUrl}/#/overview`)
 await page.setViewportSize({ width: 390, height: 720 })
 const token = await tokenOf(ids.at(-1) ?? '')
@@ -117,23 +117,12 @@ async function settled(): Promise<void> {
   }
 }
 
-async function revealAll(at: Page): Promise<void> {
-  await at.locator('.facts').first().waitFor()
-  // The name of a button changes as it is pressed.
-  const masked = at.getByRole('button', { name: /^Reveal/ })
-  while ((await masked.count()) > 0) {
-    await masked.first().click()
-    await at.waitForTimeout(200)
-  }
-}
-
-async function picture(name: string, address: string, prepare = async (_: Page) => {}) {
+async function picture(name: string, address: string) {
   await page.goto('about:blank')
   await page.goto(address)
-  await page.locator('h1').waitFor()
-  await prepare(page)
+  await page.locator('h1').waitFor({ state: 'attached' })
   await page.evaluate(
-    () => new Promise((done) => requestAnimationFrame(() => setTimeout(done, 300))),
+    () => new Promise((done) => requestAnimationFrame(() => setTimeout(done, 500))),
   )
   await page.screenshot({ path: `${folder}/${name}.png` })
 }

@@ -1,7 +1,7 @@
 // A real Chromium from an npm package, and pages in it that note everything that went wrong: an
 // error, a refused script or style, a request to anywhere else.
 import chromium from '@sparticuz/chromium'
-import { type Browser, type Page, chromium as playwright } from 'playwright-core'
+import { type Browser, chromium as playwright } from 'playwright-core'
 import { afterAll, expect } from 'vitest'
 
 /** Not the package's own: those switch off the very walls between sites that are tested here. */
@@ -56,12 +56,7 @@ export async function openPage(look: Look = {}) {
   return { page, context, faults, close: () => context.close() }
 }
 
-export interface Opened {
-  readonly page: Page
-  readonly faults: readonly string[]
-}
-
 /** Nothing went wrong: no error, no CSP report, nothing asked for elsewhere. */
-export function expectClean({ faults }: Opened): void {
+export function expectClean({ faults }: { readonly faults: readonly string[] }): void {
   expect(faults).toEqual([])
 }

@@ -93,7 +93,7 @@ test('rows that arrive above do not move what is being read', async () => {
     page.evaluate(() => {
       const list = document.querySelector('.rows')?.getBoundingClientRect()
       return document
-        .elementFromPoint(600, (list?.top ?? 0) + 20)
+        .elementFromPoint(600, (list?.top ?? 0) + 80)
         ?.closest('.row')
         ?.getAttribute('data-id')
     })

@@ -50,6 +50,7 @@ export async function sandboxScene(): Promise<Scene & { readonly subject: string
     clientId: client.id,
     thirdParties,
   })
+  const joan = await post('/verifications', { ...kyc, subjectName: 'Joan Clarke' })
   for (const subjectName of ['Auto Approve', 'Auto Reject', 'Auto Review']) {
     await post('/verifications', { ...kyc, subjectName, subjectEmail: 'a@b.example' })
   }
@@ -62,7 +63,7 @@ export async function sandboxScene(): Promise<Scene & { readonly subject: string
     .find(({ attempts }) => attempts.some(({ fault }) => fault !== undefined))
   sandbox.faults.set([
     { kind: 'duplicate', times: 3 },
-    { kind: 'error-500', probability: 0.5 },
+    { kind: 'error-500', path: '/clients', probability: 0.5 },
   ])
   const mail = (await (await fetch(`${url}/_sandbox/outbox`)).json()) as {
     readonly data: readonly { readonly id: string }[]
@@ -89,7 +90,7 @@ export async function sandboxScene(): Promise<Scene & { readonly subject: string
     await sandbox.close()
     await ended(server)
   }
-  return { url, paths, close, subject: `${url}/verify/${ada.accessToken}` }
+  return { url, paths, close, subject: `${url}/verify/${joan.accessToken}` }
 }
 
 export async function inboxScene(): Promise<Scene> {

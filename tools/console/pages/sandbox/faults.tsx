@@ -132,7 +132,7 @@ const setColumns = (off: (fault: SetFault) => void): readonly Column<SetFault>[]
   { head: 'Applies', cell: howOften },
   { head: 'Applied', cell: (one) => `${one.struck ?? 0}${isSpent(one) ? ', spent' : ''}` },
   {
-    head: '',
+    head: 'Action',
     kind: 'end',
     cell: (one) => <Button work={() => off(one)}>{isSpent(one) ? 'Remove' : 'Switch off'}</Button>,
   },
@@ -147,7 +147,7 @@ const kindColumns = (on: (kind: FaultKind) => void): readonly Column<FaultKind>[
   { head: 'Fault', cell: (kind) => <code>{kind}</code> },
   { head: 'Does', kind: 'main', cell: (kind) => sentences[kind] },
   {
-    head: '',
+    head: 'Action',
     kind: 'end',
     cell: (kind) => (
       <Button label={`Switch on ${kind}`} work={() => on(kind)}>

@@ -102,7 +102,8 @@ function SubscriptionFacts({ of }: Pick<CardProps, 'of'>) {
   const { id, events, secret, createdAt, counts, last } = of
   const { delivered = 0, failed = 0, pending = 0 } = counts
   const ended = delivered + failed
-  const rate = ended === 0 ? 'none sent' : `${Math.round((100 * delivered) / ended)} % delivered`
+  const rate =
+    ended === 0 ? 'none delivered' : `${Math.round((100 * delivered) / ended)} % delivered`
   return (
     <Facts
       of={{

@@ -241,7 +241,7 @@ function Steps({
 /** The data of a step: the subject's answers, and the sandbox's own values for the rest. */
 function Given({ data: { status: _, completedAt: __, ...rest } }: { readonly data: ShownStep }) {
   const pairs = Object.entries(rest).map(([name, value]) => [words(name), inWords(value)])
-  return <Facts of={Object.fromEntries(pairs)} />
+  return pairs.length === 0 ? null : <Facts of={Object.fromEntries(pairs)} />
 }
 
 type ShownStep = NonNullable<ShownVerification['data'][string]>

@@ -57,7 +57,7 @@ export function Shell({ groups, commands = [], searches, foot }: ShellProps) {
   useEffect(() => openMenu(false), [route.value])
   return (
     <div class="frame">
-      <div class="side" data-menu={isMenuOpen ? 'open' : 'closed'}>
+      <header class="side" data-menu={isMenuOpen ? 'open' : 'closed'}>
         <a class="brand" href={href([])}>
           <Mark />
           <span>
@@ -84,7 +84,7 @@ export function Shell({ groups, commands = [], searches, foot }: ShellProps) {
           </span>
           <span class="wide">Times in {zone}</span>
         </div>
-      </div>
+      </header>
       <main>
         <Offline />
         {current ? <current.page /> : <NotFound />}
