@@ -1,13 +1,20 @@
 // Builds the site into scripts/site/dist: stages pages, makes the reference, runs VitePress, checks links.
-import { cpSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { build } from 'vitepress'
 import { check } from './check.ts'
+import { landing } from './landing.ts'
 import { llms, llmsFull } from './llms.ts'
 import { decisions, errorPages, groupsOfPages, root, skills } from './pages.ts'
-import { writeApi, writeCommands } from './reference.ts'
-import { stage, staged } from './stage.ts'
+import { writeApi, writeCommands, writeReferenceIndex } from './reference.ts'
+import { stage, staged, write } from './stage.ts'
 
+if (!existsSync(join(root, 'dist/cli.js'))) {
+  console.error(
+    'There is no build: run `npm run docs`, or `npm run build` before `npm run docs:site`',
+  )
+  process.exit(1)
+}
 rmSync(staged, { recursive: true, force: true })
 stage([
   ...groupsOfPages().flatMap(({ pages }) => pages),
@@ -15,8 +22,9 @@ stage([
   ...decisions(),
   ...skills(),
 ])
+write('index.md', landing())
 writeCommands()
-await writeApi()
+writeReferenceIndex(await writeApi())
 await build(join(root, 'scripts/site'))
 
 const dist = join(root, 'scripts/site/dist')

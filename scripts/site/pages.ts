@@ -24,7 +24,7 @@ export interface Group {
 const groups: Readonly<Record<string, readonly string[]>> = {
   'Get started': ['README.md', 'docs/quick-start.md', 'docs/concepts.md', 'docs/recipes.md'],
   Receive: ['receiver', 'schemes', 'vendors', 'frameworks', 'lambda', 'migrate'].map(guide),
-  Keep: ['inbox', 'scale', 'console', 'observability'].map(guide),
+  'Inbox and operation': ['inbox', 'scale', 'console', 'observability'].map(guide),
   'Build and test': ['testing', 'sandbox', 'client', 'cli', 'mcp'].map(guide),
   'When something fails': ['docs/errors.md'],
   About: [
@@ -77,7 +77,6 @@ function pageOf(file: string): Page {
 }
 
 function pathOf(file: string): string {
-  if (file === 'README.md') return 'index.md'
   // The folder of the pages has the same name.
   if (file === 'docs/errors.md') return 'errors/index.md'
   const path = file.replace(/^docs\//, '')

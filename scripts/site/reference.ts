@@ -41,7 +41,7 @@ function sectionsOf(command: CommandMap, parents: string): string[] {
   const rows = command.options.map(rowOf)
   const table =
     rows.length > 0 ? `\n| option | does | variable |\n|---|---|---|\n${rows.join('\n')}\n` : ''
-  const own = `## ${name}\n\n\`${[name, ...operands].join(' ')}\`: ${escaped(command.summary)}.\n${table}`
+  const own = `## ${name}\n\n\`${[name, ...operands].join(' ')}\`: ${escaped(command.summary.replace(/\.+$/, ''))}.\n${table}`
   return [own, ...command.commands.flatMap((one) => sectionsOf(one, name))]
 }
 
@@ -82,9 +82,17 @@ export async function writeApi(): Promise<readonly string[]> {
   return doors.map(({ name }) => name)
 }
 
+/** The page at `/reference/`. */
+export function writeReferenceIndex(modules: readonly string[]): void {
+  const lines = modules.map((name) => `- [\`${name}\`](<./api/${name}/index.md>)`)
+  const commands = '[Commands and options](./cli.md) · [Examples](../examples/index.md)'
+  write('reference/index.md', `# Reference\n\n${commands}\n\n${lines.join('\n')}\n`)
+}
+
 const markdown = {
   outputs: [{ name: 'markdown', path: join(staged, 'reference/api') }],
-  router: 'module',
+  // A page for each exported name: the core on one page had 87,000 pixels.
+  router: 'member',
   entryFileName: 'index',
   hidePageHeader: true,
   hideBreadcrumbs: true,

@@ -12,7 +12,7 @@ import {
 import { opaqueId } from './ids.ts'
 
 /** Replaces a value that is only shown. */
-export const dots = '••••••'
+const dots = '••••••'
 
 /** Replaces letters by x and digits by 0. */
 export function maskText(text: string): string {

@@ -1,32 +1,13 @@
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import type { Page } from 'playwright-core'
 import { afterAll, expect, test } from 'vitest'
-import { expectClean, openPage } from './chromium.ts'
+import { barriers, expectClean, openPage } from './chromium.ts'
 import { inboxScene, sandboxScene } from './scenes.ts'
 
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const closing: (() => unknown)[] = []
 
 afterAll(async () => {
   for (const close of closing.reverse()) await close()
 })
-
-interface Violation {
-  readonly id: string
-  readonly nodes: readonly { readonly html: string; readonly failureSummary: string }[]
-}
-
-/** What axe finds on the page as it is. */
-async function barriers(page: Page, options: object = {}): Promise<string[]> {
-  const found = await page.evaluate(async (options) => {
-    const { axe } = globalThis as unknown as {
-      axe: { run(options: object): Promise<{ violations: Violation[] }> }
-    }
-    return (await axe.run(options)).violations
-  }, options)
-  return found.map(({ id, nodes }) => `${id}: ${nodes[0]?.html} ${nodes[0]?.failureSummary}`)
-}
 
 /** What is wider than its place: the page itself, and every part of it that scrolls. */
 const cutParts = (page: Page) =>
@@ -50,8 +31,6 @@ test('axe finds nothing on any page, in both themes, and no page is wider than i
     await page.goto(address)
     await page.locator('h1').waitFor()
     await page.locator('.row, .card, .empty, form, .facts').first().waitFor()
-    // Evaluated by the browser's own protocol: the page's policy lets no script in.
-    await page.evaluate(axe)
     for (const width of [390, 760, 1440]) {
       await page.setViewportSize({ width, height: 844 })
       expect(await cutParts(page), `${address} at ${width}`).toEqual([])

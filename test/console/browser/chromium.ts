@@ -1,7 +1,9 @@
 // A real Chromium from an npm package, and pages in it that note everything that went wrong: an
 // error, a refused script or style, a request to anywhere else.
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import chromium from '@sparticuz/chromium'
-import { type Browser, chromium as playwright } from 'playwright-core'
+import { type Browser, type Page, chromium as playwright } from 'playwright-core'
 import { afterAll, expect } from 'vitest'
 
 /** Not the package's own: those switch off the very walls between sites that are tested here. */
@@ -59,4 +61,24 @@ export async function openPage(look: Look = {}) {
 /** Nothing went wrong: no error, no CSP report, nothing asked for elsewhere. */
 export function expectClean({ faults }: { readonly faults: readonly string[] }): void {
   expect(faults).toEqual([])
+}
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+interface Violation {
+  readonly id: string
+  readonly nodes: readonly { readonly html: string; readonly failureSummary: string }[]
+}
+
+/** What axe finds on the page as it is. */
+export async function barriers(page: Page): Promise<string[]> {
+  // Evaluated by the browser's own protocol: the page's policy lets no script in.
+  await page.evaluate(axe)
+  const found = await page.evaluate(async () => {
+    const { axe } = globalThis as unknown as {
+      axe: { run(): Promise<{ violations: Violation[] }> }
+    }
+    return (await axe.run()).violations
+  })
+  return found.map(({ id, nodes }) => `${id}: ${nodes[0]?.html} ${nodes[0]?.failureSummary}`)
 }

@@ -192,7 +192,7 @@ interface ScrollTextProps {
 }
 
 /** Text of many lines in a box that scrolls, and that the keyboard reaches. */
-export function ScrollText({ label, children }: ScrollTextProps) {
+function ScrollText({ label, children }: ScrollTextProps) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard
     <section class="tall code" tabIndex={0} aria-label={label}>
