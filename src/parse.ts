@@ -15,7 +15,7 @@ import {
   readOwnEnvelope,
 } from './protocol/envelope.ts'
 import type { Entity, EventSource, Issue, WebhookEvent } from './protocol/events.ts'
-import { idOf, isObject } from './protocol/json-paths.ts'
+import { idOf } from './protocol/json-paths.ts'
 import {
   type Checked,
   checkData,
@@ -262,7 +262,7 @@ function toEvent({ meaning, known, envelope, source, checked }: EventFields): We
 
 /** The order of events is kept for each resource, so a resource is named even for new events. */
 function entityOf(type: string, known: boolean, data: unknown): Entity | undefined {
-  const id = (isObject(data) && idOf(data.id)) || ''
+  const id = idOf((data as { readonly id?: unknown } | null | undefined)?.id) ?? ''
   if (type === '' || (id === '' && !known)) return undefined
   return { type: type as Entity['type'], id }
 }

@@ -4,19 +4,10 @@ import { type Delivery, markVerified } from './delivery.ts'
 import type { OutcomeCode } from './errors.ts'
 import { isBytes } from './foundation/bytes.ts'
 import { admit, declaredLength, faultOf, type Incoming } from './intake/intake.ts'
-import { type Outcome, proofRefused, refusal } from './outcome/outcome.ts'
+import { type Outcome, refusal } from './outcome/outcome.ts'
 import type { Reply } from './outcome/reply.ts'
-import { type Passage, type Source, Steps, toPassage } from './steps.ts'
-import type { DeliveryProof } from './verify.ts'
+import { type Passage, type Source, type Steps, toPassage } from './steps.ts'
 import { type Outcomes, walk } from './walk.ts'
-
-/** The inside of a receiver, as workers and `reconcile` use it. */
-export class Pipeline extends Steps {
-  /** Takes the bytes of an event that was read from the service's API: they have no signature. */
-  ingest(body: Uint8Array, tenant?: string): Promise<Outcome> {
-    return fromRecord(this, body, tenant)
-  }
-}
 
 /** Takes a request over HTTP. Its body is read only if its headers are admitted. */
 export async function fromRequest(steps: Steps, request: Incoming): Promise<Reply> {
@@ -36,13 +27,13 @@ export function fromDelivery(steps: Steps, delivery: Delivery): Promise<Outcome>
 }
 
 /** Takes an event that nobody sent: there is no signature to prove. */
-function fromRecord(steps: Steps, body: Uint8Array, tenant?: string): Promise<Outcome> {
+export function fromRecord(steps: Steps, body: Uint8Array, tenant?: string): Promise<Outcome> {
   const work = (passage: Passage) => {
     passage.bytes = body.length
     if (!passage.isCounted) return refusal('DRAINING')
     const receivedAt = steps.milliseconds()
     const delivery = markVerified({ body, headers: [], receivedAt, tenant })
-    return walk(steps, passage, { delivery, source: 'reconcile' })
+    return walk(steps, passage, { proof: { ok: true, delivery }, source: 'reconcile' })
   }
   return pass(steps, { headers: [] }, { work, end: (_, outcome) => outcome })
 }
@@ -128,11 +119,7 @@ function admitted(steps: Steps, passage: Passage): OutcomeCode | undefined {
 function prove(steps: Steps, passage: Passage, body: Uint8Array): Outcomes {
   passage.body = body
   const proof = steps.verifier.prove(passage)
-  if (proof instanceof Promise) return proof.then((one) => judge(steps, passage, one))
-  return judge(steps, passage, proof)
-}
-
-function judge(steps: Steps, passage: Passage, proof: DeliveryProof): Outcomes {
-  if (!proof.ok) return proofRefused(proof)
-  return walk(steps, passage, { delivery: proof.delivery, source: 'webhook' })
+  const source = 'webhook'
+  if (!(proof instanceof Promise)) return walk(steps, passage, { proof, source })
+  return proof.then((one) => walk(steps, passage, { proof: one, source }))
 }

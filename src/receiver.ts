@@ -1,5 +1,5 @@
-// createReceiver: a frozen object of on, fallback, receive, handle and drain. Only `pipelineOf`
-// reaches its pipeline.
+// createReceiver: a frozen object of on, fallback, receive, handle and drain. Only `stepsOf`
+// reaches its steps.
 
 import type { Delivery } from './delivery.ts'
 import type { Handler, HandlerOptions } from './dispatch/handler.ts'
@@ -12,15 +12,15 @@ import type {
 } from './dispatch/patterns.ts'
 import { blamingCaller } from './errors.ts'
 import { checkOptionNames } from './foundation/check.ts'
-import { receiverPipeline } from './host/brands.ts'
+import { receiverSteps } from './host/brands.ts'
 import type { Incoming } from './intake/intake.ts'
 import type { ReceiverOptions } from './options.ts'
 import type { Outcome } from './outcome/outcome.ts'
 import type { Reply } from './outcome/reply.ts'
-import { fromDelivery, fromRequest, Pipeline } from './pipeline.ts'
 import type { EventMap } from './protocol/events.ts'
 import type { SchemaMap } from './protocol/meanings.ts'
 import { warnIfPublic } from './signature/secrets.ts'
+import { fromDelivery, fromRecord, fromRequest, Steps } from './steps.ts'
 
 /**
  * Takes deliveries, proves them and hands their events to the handlers. `Tx` is what they get as
@@ -72,26 +72,27 @@ export function createReceiver<Tx = undefined>(
   options: ReceiverOptions<Record<never, never>, Tx>,
 ): Receiver<EventMap, Tx>
 export function createReceiver<Events, Tx>(options: ReceiverOptions): Receiver<Events, Tx> {
-  const pipeline = blamingCaller(createReceiver, () => new Pipeline(options))
+  const steps = blamingCaller(createReceiver, () => new Steps(options))
   warnIfPublic(options.secret)
   const receiver: Receiver<Events, Tx> = {
     // Trust is granted here: the pattern's type chose the type of the event.
     on(pattern: string | readonly string[], handler: unknown, more?: HandlerOptions) {
-      blamingCaller(receiver.on, () => pipeline.dispatcher.on(pattern, handler as Handler, more))
+      blamingCaller(receiver.on, () => steps.dispatcher.on(pattern, handler as Handler, more))
       return receiver
     },
     fallback(handler: unknown, more?: HandlerOptions) {
-      const register = () => pipeline.dispatcher.fallback(handler as Handler, more)
+      const register = () => steps.dispatcher.fallback(handler as Handler, more)
       blamingCaller(receiver.fallback, register)
       return receiver
     },
-    receive: (delivery: Delivery) => fromDelivery(pipeline, delivery),
-    handle: (incoming: Incoming) => fromRequest(pipeline, incoming),
+    receive: (delivery: Delivery) => fromDelivery(steps, delivery),
+    handle: (incoming: Incoming) => fromRequest(steps, incoming),
     async drain(more: { readonly grace?: number } = {}) {
       checkOptionNames('receiver.drain', more, ['grace'])
-      await pipeline.drain(more)
+      await steps.drain(more)
     },
   }
-  Object.defineProperty(receiver, receiverPipeline, { value: pipeline })
+  const ingest = (body: Uint8Array, tenant?: string) => fromRecord(steps, body, tenant)
+  Object.defineProperty(receiver, receiverSteps, { value: Object.assign(steps, { ingest }) })
   return Object.freeze(receiver)
 }

@@ -3,31 +3,45 @@ import { isProbe, toArrival, toArrivals } from './arrival.ts'
 import { type VerifiedDelivery, withProof } from './delivery.ts'
 import type { Kept } from './inbox/entry.ts'
 import type { Keeper } from './options.ts'
-import { attempted, joinedOutcome, noDiagnosis, type Outcome } from './outcome/outcome.ts'
+import {
+  attempted,
+  joinedOutcome,
+  noDiagnosis,
+  type Outcome,
+  proofRefused,
+} from './outcome/outcome.ts'
 import type { Parsed, ParsedEvent } from './parse.ts'
 import type { EventSource } from './protocol/events.ts'
 import { probeName } from './protocol/names.ts'
 import type { Passage, Steps } from './steps.ts'
+import type { DeliveryProof } from './verify.ts'
 
 /** A promise only if something waits: each costs as much as a step. */
 export type Outcomes = Outcome | Promise<Outcome>
 
-/** Bytes whose origin is proved. */
-interface ProvedBytes {
-  readonly delivery: VerifiedDelivery
+interface Proven {
+  readonly proof: DeliveryProof
   readonly source: EventSource
 }
 
-/** The one way of a proved delivery. */
-export function walk(steps: Steps, passage: Passage, proved: ProvedBytes): Outcomes {
-  if (steps.keeper) return keep(steps, passage, { ...proved, keeper: steps.keeper })
-  return handle(steps, passage, proved.delivery, steps.parser(proved.delivery, proved.source))
+/** The one way of a delivery once its proof holds. */
+export function walk(steps: Steps, passage: Passage, { proof, source }: Proven): Outcomes {
+  if (!proof.ok) return proofRefused(proof)
+  const { delivery } = proof
+  if (steps.keeper) return keep(steps, passage, { delivery, source, keeper: steps.keeper })
+  return handle(steps, passage, delivery, steps.parser(delivery, source))
+}
+
+interface KeptBy {
+  readonly delivery: VerifiedDelivery
+  readonly source: EventSource
+  readonly keeper: Keeper
 }
 
 async function keep(
   steps: Steps,
   passage: Passage,
-  { delivery, source, keeper }: ProvedBytes & { readonly keeper: Keeper },
+  { delivery, source, keeper }: KeptBy,
 ): Promise<Outcome> {
   const parsed = steps.peek(delivery, source)
   if (parsed.ok) passage.event = parsed.event

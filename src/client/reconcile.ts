@@ -13,7 +13,7 @@ import {
 import { type Clock, systemClock } from '../foundation/clock.ts'
 import { defined } from '../foundation/defined.ts'
 import { warnIfItThrows } from '../foundation/warn.ts'
-import { pipelineOf } from '../host/brands.ts'
+import { stepsOf } from '../host/brands.ts'
 import type { Keeper } from '../options.ts'
 import type { Outcome } from '../outcome/outcome.ts'
 import { ownEnvelope } from '../protocol/envelope.ts'
@@ -182,7 +182,7 @@ export async function reconcile(options: ReconcileOptions): Promise<ReconcileRep
   const { tenant } = options
   const reached: { [Name in Stream]?: Position } & { tenant?: string } =
     typeof tenant === 'string' ? { tenant } : {}
-  const remembered = await rememberedBy(run.pipeline.keeper, run.began)
+  const remembered = await rememberedBy(run.steps.keeper, run.began)
   for (const [stream, bound] of boundsOf(run, before, remembered)) {
     const newest = await readStream(run, stream, bound)
     if (newest === 'stopped') return run.tally.report(dryRun, undefined)
@@ -202,7 +202,7 @@ async function readStream(
   const { client, signal, onProgress } = run.options
   let newest: number | undefined
   // The handlers of a receiver that shares the client go first.
-  const asking = { signal, background: run.pipeline.fetches }
+  const asking = { signal, background: run.steps.fetches }
   for await (const page of scan(client, stream, { from: bound.from, asking })) {
     run.tally.read[`${page.of}s`] += page.items.length
     for (const event of eventsOf(run, page, bound)) {
@@ -257,14 +257,14 @@ async function examine(run: ReconcileRun, event: DerivedEvent): Promise<'stopped
 }
 
 async function feed(
-  { pipeline, tally, options }: ReconcileRun,
+  { steps, tally, options }: ReconcileRun,
   event: DerivedEvent,
   id: string,
 ): Promise<'stopped' | undefined> {
   const { name, occurredAt, data } = event
   const envelope = ownEnvelope({ id, name, occurredAt, data })
   const body = new TextEncoder().encode(JSON.stringify(envelope))
-  const outcome = await pipeline.ingest(body, options.tenant ?? undefined)
+  const outcome = await steps.ingest(body, options.tenant ?? undefined)
   if (outcome.kind === 'accepted') tally.events.fed += 1
   else if (outcome.kind === 'duplicate') tally.events.arrived += 1
   else if (outcome.kind === 'failed') {
@@ -334,7 +334,7 @@ class ReconcileTally {
 /** A run in progress. */
 interface ReconcileRun {
   readonly options: ReconcileOptions
-  readonly pipeline: Ingester
+  readonly steps: Ingester
   readonly inbox: KnownEvents
   readonly tally: ReconcileTally
   /** Keys that were examined: a record can come twice. */
@@ -352,18 +352,18 @@ function prepared(options: ReconcileOptions): ReconcileRun {
   if (typeof verifications?.iterate !== 'function' || typeof clients?.iterate !== 'function') {
     throw invalid('client must be created with createClient()')
   }
-  const pipeline = pipelineOf<Ingester>(options.receiver)
-  if (!pipeline) {
+  const steps = stepsOf<Ingester>(options.receiver)
+  if (!steps) {
     throw invalid(`receiver must be created with createReceiver(), got ${shown(options.receiver)}`)
   }
-  const { keeper: inbox } = pipeline
+  const { keeper: inbox } = steps
   if (!isKnownEvents(inbox)) {
     throw invalid(
       'reconcile needs a receiver with an inbox, which knows what has arrived: createReceiver({ secret, inbox: createInbox({ store }) })',
       'INBOX_INVALID',
     )
   }
-  assertKnownTenant(options, pipeline)
+  assertKnownTenant(options, steps)
   const { grace = 0, now = systemClock } = options
   checkMilliseconds('grace', grace, 0)
   checkFunction('onProgress', options.onProgress, '(progress) => log.info(progress)')
@@ -371,7 +371,7 @@ function prepared(options: ReconcileOptions): ReconcileRun {
   const until = Math.min(endOf(options), grace > 0 ? began.getTime() - grace : Infinity)
   const latest = Math.min(until, began.getTime())
   const tally = new ReconcileTally()
-  return { options, pipeline, inbox, tally, looked: new Set(), until, began, latest }
+  return { options, steps, inbox, tally, looked: new Set(), until, began, latest }
 }
 
 /** An event that is fed for a wrong tenant is not recognized when it is delivered later. */
@@ -389,8 +389,8 @@ function assertKnownTenant({ tenant }: ReconcileOptions, { tenants }: Ingester):
 }
 
 /** If secrets are looked up, the newest entry shows whether they name tenants. */
-async function assertTenant({ options, pipeline, inbox }: ReconcileRun): Promise<void> {
-  if (options.tenant !== undefined || pipeline.tenants) return
+async function assertTenant({ options, steps, inbox }: ReconcileRun): Promise<void> {
+  if (options.tenant !== undefined || steps.tenants) return
   const [newest] = (await inbox.find({ limit: 1 })).entries
   if (newest?.tenant !== undefined) throw tenantMissing()
 }

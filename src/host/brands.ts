@@ -6,14 +6,14 @@ export const nonRetryableBrand: unique symbol = Symbol.for('idv-webhooks.NonRetr
 export const apiErrorBrand: unique symbol = Symbol.for('idv-webhooks.ApiError')
 /** The global property that holds the class of verified deliveries. */
 export const verifiedDeliveryClass: unique symbol = Symbol.for('idv-webhooks.SignedDelivery')
-/** The property of a receiver that holds its pipeline. */
-export const receiverPipeline: unique symbol = Symbol.for('idv-webhooks.receiver')
+/** The property of a receiver that holds its steps. */
+export const receiverSteps: unique symbol = Symbol.for('idv-webhooks.receiver')
 /** The token of the receiver in a Nest application. */
 export const nestReceiver: unique symbol = Symbol.for('idv-webhooks.nest.receiver')
 
-/** The pipeline of a receiver; undefined for any other value. */
-export function pipelineOf<Inside>(receiver: unknown): Inside | undefined {
+/** The steps of a receiver; undefined for any other value. */
+export function stepsOf<Inside>(receiver: unknown): Inside | undefined {
   if (typeof receiver !== 'object' || receiver === null) return undefined
   // Trust is granted here: only createReceiver() sets the property.
-  return (receiver as { readonly [receiverPipeline]?: Inside })[receiverPipeline]
+  return (receiver as { readonly [receiverSteps]?: Inside })[receiverSteps]
 }

@@ -13,9 +13,9 @@ import type { Verdict, Work } from '../inbox/work.ts'
 import type { StoreTx } from '../inbox/work-store.ts'
 import { describeError } from '../observe/observe.ts'
 import type { Parsed } from '../parse.ts'
-import type { Pipeline } from '../pipeline.ts'
 import type { WebhookEvent } from '../protocol/events.ts'
 import { covers, type DecisionName, isEventName, reversalName } from '../protocol/names.ts'
+import type { Steps } from '../steps.ts'
 
 /** The result of an attempt: the verdict, and the handlers that succeeded. */
 export interface Attempted {
@@ -25,7 +25,7 @@ export interface Attempted {
 
 /** Dependencies of an attempt. */
 export interface Attempter {
-  readonly pipeline: Pipeline
+  readonly steps: Steps
   readonly inbox: DurableInbox
   /** The handlers that are aborted together. */
   readonly running: RunningHandlers
@@ -34,13 +34,13 @@ export interface Attempter {
 /** Attempts one entry. */
 export async function attempt(work: Work, by: Attempter): Promise<Attempted> {
   try {
-    const entry = readEntry(work, by.pipeline)
+    const entry = readEntry(work, by.steps)
     if ('kind' in entry) {
       // Before it gets its own lane: a crash between the two would lose the others.
       if (entry.kind === 'assigned' && entry.others) await by.inbox.keepAll(entry.others)
       return ended(entry)
     }
-    const plan = planAttempt(work, entry, by.pipeline)
+    const plan = planAttempt(work, entry, by.steps)
     if ('kind' in plan) return ended(plan)
     return await new AttemptRun(work, by, plan).run()
   } catch (error) {
@@ -51,17 +51,17 @@ export async function attempt(work: Work, by: Attempter): Promise<Attempted> {
 type ReadEntry = Pick<Extract<Parsed, { readonly ok: true }>, 'event' | 'key'>
 
 /** Parses an entry, or returns the verdict if it cannot be handled as it is. */
-function readEntry(work: Work, pipeline: Pipeline): ReadEntry | Verdict {
+function readEntry(work: Work, steps: Steps): ReadEntry | Verdict {
   if (!work.delivery) return { ...failed('UNREADABLE'), fatal: work.isUnrecoverable === true }
   let parsed: Parsed | undefined
   let thrown: unknown
   try {
-    parsed = pipeline.parser(work.delivery, work.source, work)
+    parsed = steps.parser(work.delivery, work.source, work)
   } catch (error) {
     thrown = error
   }
   // Data that a schema rejects belongs to its entity too.
-  const [arrival, ...others] = assignable(work, parsed, pipeline)
+  const [arrival, ...others] = assignable(work, parsed, steps)
   if (arrival) return { kind: 'assigned', arrival, ...(others.length > 0 && { others }) }
   if (!parsed) return stepFailed('schema', thrown)
   if (parsed.ok) return parsed
@@ -77,7 +77,7 @@ function readEntry(work: Work, pipeline: Pipeline): ReadEntry | Verdict {
 function assignable(
   { delivery, source, name, part }: Work,
   read: Parsed | undefined,
-  { peek }: Pick<Pipeline, 'peek'>,
+  { peek }: Pick<Steps, 'peek'>,
 ): readonly Arrival[] {
   // A replay runs the entry as it is.
   if (!delivery || source === 'replay') return []
@@ -112,7 +112,7 @@ interface Plan {
 function planAttempt(
   work: Work,
   { event, key }: ReadEntry,
-  { dispatcher, finality }: Pipeline,
+  { dispatcher, finality }: Steps,
 ): Plan | Verdict {
   const place = { entryId: work.lease.id, seq: work.seq }
   const last = work.highWaterMark?.decision
@@ -137,7 +137,7 @@ function planAttempt(
  */
 function missingHere(
   { failed, handled }: Work,
-  dispatcher: Pipeline['dispatcher'],
+  dispatcher: Steps['dispatcher'],
 ): readonly string[] {
   return failed.filter(
     (id) => !Object.hasOwn(attemptSteps, id) && !handled.includes(id) && !dispatcher.has(id),
@@ -202,9 +202,9 @@ class AttemptRun {
       this.#handled.push(registration.id)
       return true
     }
-    const { pipeline, inbox, running } = this.#by
+    const { steps, inbox, running } = this.#by
     let tx: StoreTx | undefined
-    let handler = policy === 'refetch' ? refetching(registration, pipeline) : registration.handler
+    let handler = policy === 'refetch' ? refetching(registration, steps) : registration.handler
     try {
       // Waits for its turn before the handler's time begins.
       if (registration.options.tx) tx = await inbox.leases.transaction(this.#work, registration.id)
@@ -213,7 +213,7 @@ class AttemptRun {
       // Only this handler fails; earlier ones have succeeded and must not run again.
       handler = () => Promise.reject(error)
     }
-    const [report] = await pipeline.run({
+    const [report] = await steps.run({
       event: this.#eventFor(registration),
       key,
       delivery,
@@ -323,7 +323,7 @@ function within(tx: StoreTx, handler: Registration['handler']): Registration['ha
  * Passes the event with its current resource, or unchanged if it names none. Skips the handler if the
  * resource is gone, except for `*.deleted`.
  */
-function refetching({ handler }: Registration, { withData }: Pipeline): Registration['handler'] {
+function refetching({ handler }: Registration, { withData }: Steps): Registration['handler'] {
   return async (event, context) => {
     const current = namesResource(event) ? await context.fetch() : undefined
     const isDeletion = event.name.endsWith('.deleted')

@@ -7,12 +7,12 @@ import { processState } from '../host/process.ts'
 import { nextTurn } from '../host/runtime.ts'
 import type { DurableInbox } from '../inbox/inbox.ts'
 import type { FailedRequest, SettledAs, SettledWork, Verdict, Work } from '../inbox/work.ts'
-import type { Pipeline } from '../pipeline.ts'
+import type { Steps } from '../steps.ts'
 import { type Attempted, attempt } from './attempt.ts'
 
 /** Dependencies of a run. */
 export interface RunDeps {
-  readonly pipeline: Pipeline
+  readonly steps: Steps
   readonly inbox: DurableInbox
   /** The number of places: entries at a time. */
   readonly concurrency: number
@@ -269,10 +269,10 @@ export class WorkerRun {
   }
 
   async #attempt(entry: TakenEntry, running: RunningHandlers | undefined): Promise<void> {
-    const { pipeline, inbox } = this.#deps
+    const { steps, inbox } = this.#deps
     const { work } = entry
     const mayRun = running && !this.#abort.signal.aborted
-    const attempted = mayRun ? await attempt(work, { pipeline, inbox, running }) : released
+    const attempted = mayRun ? await attempt(work, { steps, inbox, running }) : released
     entry.verdict = attempted.verdict
     const asked = performance.now()
     const settling = inbox.leases.settle(work, attempted.verdict, attempted.handled)

@@ -21,7 +21,7 @@ interface Drained {
 /** A worker, and what ends with it. */
 interface Owned {
   readonly worker: Drained
-  readonly pipeline: Drained
+  readonly steps: Drained
   readonly inbox: Pick<DurableInbox, 'timeout' | 'close'>
   /** The number of entries that are being handled. */
   active(): number
@@ -103,9 +103,9 @@ export class Signals {
 
   /** Drains the worker and its receiver. */
   async #end(): Promise<void> {
-    const { worker, pipeline, inbox } = this.#owned
+    const { worker, steps, inbox } = this.#owned
     const { grace } = this.#options
-    const quiet = Promise.race([pipeline.drain({ grace }), sleep(grace + inbox.timeout)])
+    const quiet = Promise.race([steps.drain({ grace }), sleep(grace + inbox.timeout)])
     await Promise.all([worker.drain({ grace }), quiet])
   }
 }

@@ -3,14 +3,14 @@ import { WebhookError } from '../errors.ts'
 import { checkOptionNames, invalid, kindShown } from '../foundation/check.ts'
 import { defined } from '../foundation/defined.ts'
 import { warnIfItThrows, warnOnce } from '../foundation/warn.ts'
-import { pipelineOf } from '../host/brands.ts'
+import { stepsOf } from '../host/brands.ts'
 import { processState } from '../host/process.ts'
 import { isolatesRequests } from '../host/runtime.ts'
 import type { DurableInbox } from '../inbox/inbox.ts'
 import type { FailedRequest, SettledWork, Swept, Work } from '../inbox/work.ts'
 import { describeError, printable, timed } from '../observe/observe.ts'
-import type { Pipeline } from '../pipeline.ts'
 import type { Receiver } from '../receiver.ts'
+import type { Steps } from '../steps.ts'
 import {
   checkedBounds,
   checkedWorkerOptions,
@@ -60,20 +60,20 @@ export function createWorker(
   receiver: Pick<Receiver, 'receive'>,
   options: WorkerOptions = {},
 ): Worker {
-  const pipeline = pipelineOf<Pipeline>(receiver)
-  if (!pipeline) {
+  const steps = stepsOf<Steps>(receiver)
+  if (!steps) {
     throw invalid(
       `createWorker expects a receiver from createReceiver(), got ${kindShown(receiver)}`,
     )
   }
-  const inbox = pipeline.keeper
+  const inbox = steps.keeper
   if (!isDurable(inbox)) {
     throw new WebhookError(
       'INBOX_INVALID',
       'the receiver has no inbox to work on: createReceiver({ secret, inbox: createInbox({ store }) })',
     )
   }
-  return new InboxWorker(pipeline, inbox, options)
+  return new InboxWorker(steps, inbox, options)
 }
 
 function isDurable(inbox: unknown): inbox is DurableInbox {
@@ -82,10 +82,10 @@ function isDurable(inbox: unknown): inbox is DurableInbox {
 }
 
 /** Receivers that observe the operators of their inbox, however many workers they have. */
-const operated = new WeakSet<Pipeline>()
+const operated = new WeakSet<Steps>()
 
 class InboxWorker implements Worker {
-  readonly #pipeline: Pipeline
+  readonly #steps: Steps
   readonly #inbox: DurableInbox
   readonly #options: ReturnType<typeof checkedWorkerOptions>
   readonly #signals: Signals
@@ -100,18 +100,18 @@ class InboxWorker implements Worker {
   /** Undo what `start` began. */
   #endings: (() => void)[] = []
 
-  constructor(pipeline: Pipeline, inbox: DurableInbox, options: WorkerOptions) {
-    this.#pipeline = pipeline
+  constructor(steps: Steps, inbox: DurableInbox, options: WorkerOptions) {
+    this.#steps = steps
     this.#inbox = inbox
     this.#options = checkedWorkerOptions(options)
     const active = () => this.#run?.active ?? 0
-    this.#signals = new Signals(this.#options, { pipeline, inbox, worker: this, active })
+    this.#signals = new Signals(this.#options, { steps, inbox, worker: this, active })
     this.#idle = new IdleWatch(this.#options.silenceFactor)
     this.#retention = new Retention(inbox, (failed) => this.#failed(failed))
-    if (operated.has(pipeline)) return
-    operated.add(pipeline)
+    if (operated.has(steps)) return
+    operated.add(steps)
     inbox.onOperated(({ duration, ...one }) => {
-      pipeline.observe({ type: 'operated', ...timed(pipeline.now(), duration), ...one })
+      steps.observe({ type: 'operated', ...timed(steps.now(), duration), ...one })
     })
   }
 
@@ -131,7 +131,7 @@ class InboxWorker implements Worker {
     this.#started = undefined
     for (const end of this.#endings.splice(0)) end()
     const run = this.#openRun()
-    run.track(this.#pipeline.quiet())
+    run.track(this.#steps.quiet())
     this.#draining = run.end(grace)
     await this.#draining
     if (this.#run === run) this.#run = undefined
@@ -195,14 +195,14 @@ class InboxWorker implements Worker {
       }),
       this.#signals.listen(),
     ]
-    this.#endings.push(takeOver(place ?? this.#inbox, this.#pipeline, () => void this.drain()))
+    this.#endings.push(takeOver(place ?? this.#inbox, this.#steps, () => void this.drain()))
     run.wake()
     this.#sweepRetention(run)
   }
 
   #openRun(): WorkerRun {
     this.#run ??= new WorkerRun({
-      pipeline: this.#pipeline,
+      steps: this.#steps,
       inbox: this.#inbox,
       concurrency: this.#options.concurrency,
       onSettled: this.#reportEnd,
@@ -212,7 +212,7 @@ class InboxWorker implements Worker {
   }
 
   async #ready(): Promise<void> {
-    const { dispatcher, fetches, vendor } = this.#pipeline
+    const { dispatcher, fetches, vendor } = this.#steps
     dispatcher.freeze()
     if (dispatcher.refetches() && !fetches) {
       throw new WebhookError(
@@ -247,9 +247,9 @@ class InboxWorker implements Worker {
       if (!silent) return
       const stored = now - (await this.#inbox.sinceStored())
       if (stored > silent.since + 1_000) return this.#idle.arrived(stored)
-      const times = timed(this.#pipeline.now(), now - silent.since)
+      const times = timed(this.#steps.now(), now - silent.since)
       const since = times.startedAt
-      this.#pipeline.observe({ type: 'silence', ...times, since, usual: silent.usual })
+      this.#steps.observe({ type: 'silence', ...times, since, usual: silent.usual })
     } catch (error) {
       this.#failed({ asked: 'stats', error, began })
     }
@@ -263,7 +263,7 @@ class InboxWorker implements Worker {
   readonly #reportEnd = ({ work, verdict, began }: TakenEntry, settled: SettledWork): void => {
     // The default observer uses these two states alone.
     const isWarned = settled.state === 'dead' || settled.state === 'retry'
-    if (!isWarned && !this.#pipeline.observers.hearsAll) return
+    if (!isWarned && !this.#steps.observers.hearsAll) return
     const { lease, attempt, name, storedAt } = work
     const reason = verdict && 'reason' in verdict ? verdict.reason : undefined
     const duration = performance.now() - began
@@ -274,15 +274,15 @@ class InboxWorker implements Worker {
 
   #reportSettled({ id, storedAt, duration, ...settled }: SettledEntry): void {
     const age = Math.max(0, this.#inbox.now().getTime() - storedAt)
-    const at = this.#pipeline.now()
+    const at = this.#steps.now()
     const times = duration === undefined ? { at } : timed(at, duration)
     const seen = { type: 'settled' as const, ...times, entryId: id, ...settled, age }
-    this.#pipeline.observe(seen, this.#inbox.place)
+    this.#steps.observe(seen, this.#inbox.place)
   }
 
   #failed({ asked, error, began }: FailedRequest): void {
-    const times = timed(this.#pipeline.now(), performance.now() - began)
-    this.#pipeline.observe({ type: 'store', ...times, asked, error: describeError(error) })
+    const times = timed(this.#steps.now(), performance.now() - began)
+    this.#steps.observe({ type: 'store', ...times, asked, error: describeError(error) })
   }
 }
 
@@ -303,7 +303,7 @@ const warnOfLost = /* @__PURE__ */ warnOnce()
  * edit, and the new handlers must run. Workers of one receiver share a place. The returned function
  * leaves the place.
  */
-function takeOver(place: string | object, receiver: Pipeline, stop: () => void): () => void {
+function takeOver(place: string | object, receiver: Steps, stop: () => void): () => void {
   const { workers: holders } = processState()
   const before = holders.get(place)
   const handlerIds = receiver.dispatcher.ids
