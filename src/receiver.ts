@@ -17,10 +17,11 @@ import type { Incoming } from './intake/intake.ts'
 import type { ReceiverOptions } from './options.ts'
 import type { Outcome } from './outcome/outcome.ts'
 import type { Reply } from './outcome/reply.ts'
+import { fromDelivery, fromRecord, fromRequest } from './pipeline.ts'
 import type { EventMap } from './protocol/events.ts'
 import type { SchemaMap } from './protocol/meanings.ts'
 import { warnIfPublic } from './signature/secrets.ts'
-import { fromDelivery, fromRecord, fromRequest, Steps } from './steps.ts'
+import { Steps } from './steps.ts'
 
 /**
  * Takes deliveries, proves them and hands their events to the handlers. `Tx` is what they get as
