@@ -718,22 +718,6 @@ test('a body that was read and left nowhere is empty', async () => {
   ])
 })
 
-test('the body of an operator has a deadline', async () => {
-  const { inbox } = await filled()
-  const { fetch } = inboxConsole(inbox, { authorize: () => true })
-  const { token, cookie } = await session((path) => fetch(new Request(`http://app.test${path}`)))
-  const late = new AbortController()
-  const timeout = vi.spyOn(AbortSignal, 'timeout').mockReturnValue(late.signal)
-  onTestFinished(() => timeout.mockRestore())
-  const body = new ReadableStream({ start: (controller) => controller.enqueue(Buffer.from('{')) })
-  const init = { method: 'POST', body, duplex: 'half' }
-  const headers = { cookie, 'x-console-token': token }
-  const answer = fetch(new Request('http://app.test/api/forget', { ...init, headers }))
-  setTimeout(() => late.abort(), 10)
-  expect((await answer).status).toBe(400)
-  expect(timeout).toHaveBeenCalledWith(10_000)
-})
-
 test('a tab has to ask again after five minutes, and authorize with it', async () => {
   const { inbox } = await filled()
   const { fetch } = inboxConsole(inbox, { authorize: () => true })

@@ -2,7 +2,6 @@
 // inbox-routes.ts has what the pages read and do.
 import { type Context, Hono } from 'hono'
 import { isWebhookError } from '../../src/errors.ts'
-import { readStream } from '../../src/foundation/bytes.ts'
 import {
   checkFunction,
   checkMilliseconds,
@@ -10,6 +9,7 @@ import {
   invalid,
 } from '../../src/foundation/check.ts'
 import { steadyClock, systemClock } from '../../src/foundation/clock.ts'
+import { parseJson } from '../../src/foundation/json.ts'
 import type { Inbox } from '../../src/inbox/inbox.ts'
 import {
   admitByKey,
@@ -177,15 +177,15 @@ function isProduction(): boolean {
 }
 
 /** Returns who asks, or throws if they are not allowed. */
-async function admitted(
-  request: Request,
-  { authorize }: InboxConsoleOptions,
-): Promise<string | undefined> {
+async function admitted(request: Request, { authorize }: InboxConsoleOptions) {
   if (authorize === 'loopback') {
     refuseRemote(request)
     return undefined
   }
-  const verdict = await verdictOf(authorize, request)
+  const verdict = await new Promise<unknown>((resolve) => resolve(authorize(request))).catch(() => {
+    const message = 'Could not check whether you may see this inbox'
+    throw new ConsoleRefusal(503, 'AUTHORIZE_FAILED', message)
+  })
   if (verdict === true) return undefined
   if (typeof verdict === 'string' && verdict !== '') return verdict
   const message =
@@ -193,36 +193,14 @@ async function admitted(
   throw new ConsoleRefusal(403, 'FORBIDDEN', message)
 }
 
-async function verdictOf(authorize: (request: Request) => unknown, request: Request) {
-  try {
-    return await authorize(request)
-  } catch {
-    const message = 'Could not check whether you may see this inbox'
-    throw new ConsoleRefusal(503, 'AUTHORIZE_FAILED', message)
-  }
-}
-
 const notFound = () => new ConsoleRefusal(404, 'NOT_FOUND', 'Path not found')
 
-const maxBody = 65_536
-const maxBodyMs = 10_000
-
+/** The body of a change: a JSON object, or nothing. Only an operator with a page gets here. */
 async function bodyOf(request: Request): Promise<Readonly<Record<string, unknown>>> {
-  const signal = AbortSignal.timeout(maxBodyMs)
-  const bytes = await readStream(request.body, { most: maxBody, signal }).catch(() => undefined)
-  if (bytes === undefined) throw badBody()
-  if (bytes.length === 0) return {}
-  try {
-    const json: unknown = JSON.parse(new TextDecoder().decode(bytes))
-    if (typeof json === 'object' && json !== null) return json as Record<string, unknown>
-  } catch {
-    // Said below.
-  }
-  throw badBody()
-}
-
-function badBody(): ConsoleRefusal {
-  return new ConsoleRefusal(400, 'BAD_REQUEST', 'The body must be a small JSON object')
+  const text = await request.text().catch(() => '-')
+  const { value } = text === '' ? { value: {} } : (parseJson(text) ?? { value: undefined })
+  if (typeof value === 'object' && value !== null) return value as Record<string, unknown>
+  throw new ConsoleRefusal(400, 'BAD_REQUEST', 'The body must be a JSON object')
 }
 
 function rejection(error: unknown, request: Request): Response {

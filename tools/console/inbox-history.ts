@@ -12,16 +12,12 @@ export type Span = keyof typeof spans
 export interface Bucket {
   readonly at: string
   readonly counts: Readonly<Partial<Record<EntryState, number>>>
-  /** Those that arrived under a legacy name. */
-  readonly legacy: number
 }
 
 export interface History {
   readonly buckets: readonly Bucket[]
   /** Milliseconds of each. */
   readonly width: number
-  /** Legacy names and how often each arrived. */
-  readonly legacyNames: Readonly<Record<string, number>>
   /** Handlers and how many entries each failed at their last attempt. */
   readonly failures: Readonly<Record<string, number>>
   /** The oldest entry that was read, where there were more. */
@@ -42,17 +38,12 @@ export async function historyOf(inbox: InboxReads, span: Span, now: Date): Promi
   const start = end - spans[span]
   const { entries, whole } = await entriesSince(inbox, new Date(start))
   const counts = Array.from({ length: bars }, () => ({}) as Record<EntryState, number>)
-  const legacy = new Array<number>(bars).fill(0)
-  const legacyNames: Record<string, number> = {}
   const failures: Record<string, number> = {}
-  for (const { receivedAt, state, name, receivedName, failures: failed } of entries) {
+  for (const { receivedAt, state, failures: failed } of entries) {
     const at = Math.min(bars - 1, Math.max(0, Math.floor((receivedAt.getTime() - start) / width)))
     const own = counts[at]
     if (own) own[state] = (own[state] ?? 0) + 1
     for (const { handler } of failed) failures[handler] = (failures[handler] ?? 0) + 1
-    if (receivedName === undefined || receivedName === name) continue
-    legacy[at] = (legacy[at] ?? 0) + 1
-    legacyNames[receivedName] = (legacyNames[receivedName] ?? 0) + 1
   }
   const oldest = entries.at(-1)?.receivedAt.toISOString()
   return {
@@ -60,9 +51,7 @@ export async function historyOf(inbox: InboxReads, span: Span, now: Date): Promi
     buckets: counts.map((own, at) => ({
       at: new Date(start + at * width).toISOString(),
       counts: own,
-      legacy: legacy[at] ?? 0,
     })),
-    legacyNames,
     failures,
     ...(!whole && oldest !== undefined && { readBackTo: oldest }),
   }

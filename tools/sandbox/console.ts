@@ -189,7 +189,6 @@ function verificationIn(state: State, id: string) {
   const row = found(state.verifications.get(id), 'Verification')
   return {
     verification: assemble(row),
-    trail: row.trail,
     completed: row.completed,
     data: Object.fromEntries(row.resource.requirements.map((step) => [step, stepData(row, step)])),
     allowed: allowedIn(row.resource.status),

@@ -88,7 +88,7 @@ ${form.fields.map((one) => fieldOf(one, view)).join('\n')}
 
 function progress(done: number, all: number): string {
   const words = `Step ${done + 1} of ${all}`
-  return `<p class="progress"><span>${words}</span><progress max="${all}" value="${done}" aria-label="${words}"></progress></p>`
+  return `<p class="progress"><span>${words}</span><progress max="${all}" value="${done + 1}" aria-label="${words}"></progress></p>`
 }
 
 function fieldOf(one: StepField, { given, faults }: SubjectView): string {

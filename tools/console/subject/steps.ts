@@ -18,107 +18,100 @@ export interface StepForm {
   readonly fields: readonly StepField[]
 }
 
-const field = (
-  name: string,
-  label: string,
-  kind: StepField['kind'] = 'text',
-  more: Partial<StepField> = {},
-): StepField => ({ name, label, kind, ...more })
+const field = (name: string, label: string, more: Partial<StepField> = {}): StepField => {
+  return { name, label, kind: 'text', ...more }
+}
+
+const check = (name: string, label: string) => field(name, label, { kind: 'check' })
+
+const choice = (name: string, label: string, choices: Readonly<Record<string, string>>) =>
+  field(name, label, { kind: 'choice', choices })
+
+const filled = (name: string, label: string, autocomplete: string) =>
+  field(name, label, { autocomplete })
+
+const form = (title: string, words: string, ...fields: readonly StepField[]): StepForm => {
+  return { title, words, fields }
+}
+
+const documents = {
+  passport: 'Passport',
+  drivers_license: 'Driving licence',
+  identity_card: 'Identity card',
+}
+
+const funds = {
+  salary: 'Salary',
+  savings: 'Savings',
+  business: 'Business',
+  inheritance: 'Inheritance',
+  other: 'Other',
+}
 
 /** The form of each step of section 2.1. */
 export const stepForms: Readonly<Record<string, StepForm>> = {
-  document: {
-    title: 'Your document',
-    words: 'Have your passport, driving licence or identity card ready.',
-    fields: [
-      field('type', 'Kind of document', 'choice', {
-        choices: {
-          passport: 'Passport',
-          drivers_license: 'Driving licence',
-          identity_card: 'Identity card',
-        },
-      }),
-      field('number', 'Document number'),
-      field('validUntil', 'Valid until', 'date'),
-    ],
-  },
-  person: {
-    title: 'About you',
-    words: 'As shown in your document.',
-    fields: [
-      field('fullName', 'Full name', 'text', { autocomplete: 'name' }),
-      field('dateOfBirth', 'Date of birth', 'date', { autocomplete: 'bday' }),
-    ],
-  },
-  location: {
-    title: 'Where you are',
-    words: 'Your home address.',
-    fields: [
-      field('addressLine1', 'Street and number', 'text', { autocomplete: 'address-line1' }),
-      field('city', 'City', 'text', { autocomplete: 'address-level2' }),
-    ],
-  },
-  contact: {
-    title: 'How to reach you',
-    words: 'We write to you only about this verification.',
-    fields: [
-      field('email', 'E-mail address', 'email', { autocomplete: 'email' }),
-      field('phone', 'Telephone', 'tel', { autocomplete: 'tel' }),
-    ],
-  },
-  biometric_face: {
-    title: 'Your face',
-    words: 'Hold your face in the frame. The sandbox uses no camera: tick the box instead.',
-    fields: [field('pictureTaken', 'I have taken the picture of my face', 'check')],
-  },
-  business: {
-    title: 'Your business',
-    words: 'The business you represent.',
-    fields: [
-      field('name', 'Business name', 'text', { autocomplete: 'organization' }),
-      field('registrationNumber', 'Registration number'),
-    ],
-  },
-  pep_hio: {
-    title: 'Public offices',
-    words: 'Whether you, or somebody close to you, holds or has held a prominent public office.',
-    fields: [
-      field('publicOffice', 'Public office', 'choice', { choices: { no: 'No', yes: 'Yes' } }),
-    ],
-  },
-  financial: {
-    title: 'Your finances',
-    words: 'Where the money you will use comes from.',
-    fields: [
-      field('sourceOfFunds', 'Source of funds', 'choice', {
-        choices: {
-          salary: 'Salary',
-          savings: 'Savings',
-          business: 'Business',
-          inheritance: 'Inheritance',
-          other: 'Other',
-        },
-      }),
-    ],
-  },
-  consent: {
-    title: 'Your consent',
-    words: 'We cannot verify you without it.',
-    fields: [field('agreed', 'I agree that my details are used to verify my identity', 'check')],
-  },
-  attestation: {
-    title: 'Your word',
-    words: 'Please review your details.',
-    fields: [
-      field('truthful', 'Everything I entered is true', 'check'),
-      field('signature', 'Your name, as a signature', 'text', { autocomplete: 'name' }),
-    ],
-  },
-  estate: {
-    title: 'The estate',
-    words: 'The details of this verification.',
-    fields: [field('property', 'Property or estate')],
-  },
+  document: form(
+    'Your document',
+    'Have your passport, driving licence or identity card ready.',
+    choice('type', 'Kind of document', documents),
+    field('number', 'Document number'),
+    field('validUntil', 'Valid until', { kind: 'date' }),
+  ),
+  person: form(
+    'About you',
+    'As shown in your document.',
+    filled('fullName', 'Full name', 'name'),
+    field('dateOfBirth', 'Date of birth', { kind: 'date', autocomplete: 'bday' }),
+  ),
+  location: form(
+    'Where you are',
+    'Your home address.',
+    filled('addressLine1', 'Street and number', 'address-line1'),
+    filled('city', 'City', 'address-level2'),
+  ),
+  contact: form(
+    'How to reach you',
+    'We write to you only about this verification.',
+    field('email', 'Email address', { kind: 'email', autocomplete: 'email' }),
+    field('phone', 'Telephone', { kind: 'tel', autocomplete: 'tel' }),
+  ),
+  biometric_face: form(
+    'Your face',
+    'Hold your face in the frame. The sandbox uses no camera: tick the box instead.',
+    check('pictureTaken', 'I have taken the picture of my face'),
+  ),
+  business: form(
+    'Your business',
+    'The business you represent.',
+    filled('name', 'Business name', 'organization'),
+    field('registrationNumber', 'Registration number'),
+  ),
+  pep_hio: form(
+    'Public offices',
+    'Whether you, or a person close to you, holds or has held a prominent public office.',
+    choice('publicOffice', 'Public office', { no: 'No', yes: 'Yes' }),
+  ),
+  financial: form(
+    'Your finances',
+    'Where the money you will use comes from.',
+    choice('sourceOfFunds', 'Source of funds', funds),
+  ),
+  consent: form(
+    'Your consent',
+    'We cannot verify you without it.',
+    check('agreed', 'I agree that my details are used to verify my identity'),
+  ),
+  attestation: form(
+    'Your word',
+    'Please review your details.',
+    check('truthful', 'Everything I entered is true'),
+    filled('signature', 'Your name, as a signature', 'name'),
+  ),
+  estate: form(
+    'The estate',
+    'The details of this verification.',
+    field('property', 'Property or estate'),
+  ),
 }
 
 /** The answers of a subject in one step. */
@@ -134,7 +127,7 @@ export function faultsIn(step: string, given: URLSearchParams): Readonly<Record<
     const value = given.get(name)?.trim() ?? ''
     if (value === '') faults[name] = kind === 'check' ? 'Please tick this' : 'Please fill this in'
     else if (kind === 'email' && !/^\S+@\S+\.\S+$/.test(value)) {
-      faults[name] = 'Please give an e-mail address'
+      faults[name] = 'Please give an email address'
     } else if (kind === 'date' && !/^\d{4}-\d\d-\d\d$/.test(value)) {
       faults[name] = 'Please give a date'
     } else if (choices && !Object.hasOwn(choices, value)) faults[name] = 'Please choose one'

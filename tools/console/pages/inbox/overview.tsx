@@ -59,7 +59,6 @@ export function OverviewPage() {
           <Card title={`By handler, in ${spans[span]}`}>
             <Handlers of={data} />
           </Card>
-          <Legacy of={data} />
         </>
       )}
     </Page>
@@ -197,24 +196,5 @@ function Handlers({ of: { stats, history } }: { readonly of: InboxOverview }) {
       idOf={({ handler }) => handler}
       hrefOf={({ handler }) => href(['entries'], { handler })}
     />
-  )
-}
-
-function Legacy({ of: { history } }: { readonly of: InboxOverview }) {
-  const names = Object.entries(history.legacyNames).sort(([, one], [, other]) => other - one)
-  if (names.length === 0) return null
-  return (
-    <Card title="Legacy names">
-      <p class="muted">
-        After a week without any, reject them with <code>legacy: 'reject'</code>.
-      </p>
-      <ul class="steps">
-        {names.map(([name, count]) => (
-          <li key={name}>
-            <code>{name}</code> <span class="muted">{count} times</span>
-          </li>
-        ))}
-      </ul>
-    </Card>
   )
 }

@@ -11,7 +11,7 @@ import type {
   ShownVerification,
 } from '../../../sandbox/console.ts'
 import type { DeliverySummary, SandboxDelivery } from '../../../sandbox/schemas/deliveries.ts'
-import type { Mail, Organization } from '../../../sandbox/schemas/snapshot.ts'
+import type { Mail, Organization, TrailEntry } from '../../../sandbox/schemas/snapshot.ts'
 import { call } from '../call.ts'
 
 export type {
@@ -27,6 +27,7 @@ export type {
   Overview,
   SandboxDelivery,
   ShownVerification,
+  TrailEntry,
   Verification,
 }
 

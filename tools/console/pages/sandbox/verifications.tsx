@@ -22,6 +22,7 @@ import {
   type DeliverySummary,
   own,
   type ShownVerification,
+  type TrailEntry,
   type Verification,
 } from './resources.ts'
 
@@ -116,7 +117,7 @@ function VerificationDetail({ id, onClose }: DetailProps) {
         <>
           <VerificationFacts shown={data} />
           <Steps shown={data} />
-          <Trail entries={data.trail} />
+          <Trail entries={data.verification.steps as readonly TrailEntry[]} />
           <EventsSent deliveries={data.deliveries} />
         </>
       )}
@@ -252,7 +253,7 @@ function inWords(value: unknown): string {
   return typeof value === 'object' ? JSON.stringify(value) : String(value)
 }
 
-function Trail({ entries }: { readonly entries: ShownVerification['trail'] }) {
+function Trail({ entries }: { readonly entries: readonly TrailEntry[] }) {
   return (
     <Section title="History">
       <ol class="timeline">
