@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import readRawBody from 'raw-body'
 import { Chunks, isBytes } from '../src/foundation/bytes.ts'
+import { nextTurn } from '../src/host/runtime.ts'
 import type { BodyFault, BodyReading, Incoming, Reply } from '../src/index.ts'
 import { addressOf } from './address.ts'
 import { answer } from './answer.ts'
@@ -185,9 +186,8 @@ function stop({ stream, resolve }: ArrivingBody, fault: BodyFault): void {
 function unlessReset(request: NodeRequest, body: Uint8Array) {
   const { httpVersionMajor, headers } = request
   if (httpVersionMajor < 2 || Number(headers['content-length']) === body.length) return body
-  return new Promise<Uint8Array | BodyFault>((resolve) => {
-    setImmediate(setImmediate, () => resolve(isReset(request) ? incomplete : body))
-  })
+  const settled = nextTurn().then(nextTurn)
+  return settled.then(() => (isReset(request) ? incomplete : body))
 }
 
 const isReset = (request: NodeRequest) => request.httpVersionMajor >= 2 && request.aborted

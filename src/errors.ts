@@ -78,7 +78,7 @@ export type WarningCode =
   | 'RESPOND_FAILED'
   | 'RESPOND_REFUSED'
   | 'RETRY_WAITS'
-  | 'SECRET_PUBLIC'
+  | 'SECRET_WEAK'
   | 'SIGNALS_IN_VAIN'
 
 /**

@@ -20,7 +20,7 @@ import type { Reply } from './outcome/reply.ts'
 import { fromDelivery, fromRecord, fromRequest } from './pipeline.ts'
 import type { EventMap } from './protocol/events.ts'
 import type { SchemaMap } from './protocol/meanings.ts'
-import { warnIfPublic } from './signature/secrets.ts'
+import { warnIfWeak } from './signature/secrets.ts'
 import { Steps } from './steps.ts'
 
 /**
@@ -74,7 +74,7 @@ export function createReceiver<Tx = undefined>(
 ): Receiver<EventMap, Tx>
 export function createReceiver<Events, Tx>(options: ReceiverOptions): Receiver<Events, Tx> {
   const steps = blamingCaller(createReceiver, () => new Steps(options))
-  warnIfPublic(options.secret)
+  warnIfWeak(options.secret)
   const receiver: Receiver<Events, Tx> = {
     // Trust is granted here: the pattern's type chose the type of the event.
     on(pattern: string | readonly string[], handler: unknown, more?: HandlerOptions) {

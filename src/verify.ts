@@ -20,6 +20,7 @@ import {
   kindShown,
 } from './foundation/check.ts'
 import type { Clock } from './foundation/clock.ts'
+import { nextTurn } from './host/runtime.ts'
 import type { Authenticity, Scheme } from './protocol/scheme-definition.ts'
 import { checkScheme, serviceScheme } from './protocol/service-scheme.ts'
 import type { Claim } from './signature/grammar.ts'
@@ -195,7 +196,7 @@ export class Verifier {
         bytes += values.body.length
         if (bytes > bytesPerTurn) {
           bytes = 0
-          await new Promise((resolve) => setTimeout(resolve, 0))
+          await nextTurn()
         }
         try {
           if ((await matches(key, this.#scheme, claim, values)) === true) found ??= key

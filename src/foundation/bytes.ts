@@ -1,4 +1,5 @@
 // Byte arrays: joining them, collecting the chunks of a body, and reading a web stream within a bound.
+import { nextTurn } from '../host/runtime.ts'
 
 /** True for a Uint8Array, also one of another realm, e.g. of Jest with jsdom or of `node:vm`. */
 export function isBytes(value: unknown): value is Uint8Array {
@@ -50,7 +51,7 @@ export class Chunks {
    * without bytes is read in microtasks alone, and no deadline would end it.
    */
   turn(): Promise<void> | undefined {
-    return this.#empty < maxEmpty ? undefined : new Promise((resolve) => setTimeout(resolve))
+    return this.#empty < maxEmpty ? undefined : nextTurn()
   }
 
   #begin(rest: Uint8Array): void {

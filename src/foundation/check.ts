@@ -97,6 +97,9 @@ export function checkWholeNumber(
 /** setTimeout takes no more than 2^31 - 1 ms and would fire at once beyond it. */
 export const longestTimer = 2 ** 31 - 1
 
+/** The characters or bytes of the shortest secret that causes no warning. */
+export const minSecretLength = 16
+
 /** @throws WebhookError `OPTION_INVALID` for anything but milliseconds that a timer can take */
 export function checkMilliseconds(name: string, value: unknown, least = 1): void {
   checkWholeNumber(name, value, { least, most: longestTimer, unit: 'milliseconds' })

@@ -57,6 +57,9 @@ export function isDevelopment(): boolean {
   }
 }
 
+/** True in a test runner, which sets this mode. */
+export const isTest = () => isDevelopment() && process.env.NODE_ENV === 'test'
+
 /** Emits a process warning; false if the runtime has none. */
 export function emitWarning(message: string, options: Warning): boolean {
   try {
@@ -71,13 +74,12 @@ export function emitWarning(message: string, options: Warning): boolean {
   }
 }
 
-/** Resolves in the next turn of the event loop, after timers that are due. */
-export function nextTurn(): Promise<void> {
-  const { setImmediate: schedule = setTimeout } = globalThis as {
-    readonly setImmediate?: (run: () => void) => unknown
-  }
-  return new Promise((resolve) => void schedule(resolve))
-}
+/** Runs a function in the next turn of the event loop. Fake timers of a test replace the global. */
+export const schedule: (run: () => void) => unknown =
+  (globalThis as { setImmediate?: typeof schedule }).setImmediate ?? setTimeout
+
+/** Resolves in the next turn of the event loop. */
+export const nextTurn = () => new Promise<void>((resolve) => void schedule(resolve))
 
 /** True if the runtime has a process that can hear signals. */
 export const hasProcess = (): boolean => hostProcess() !== undefined

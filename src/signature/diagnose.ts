@@ -5,6 +5,7 @@ import { makeHmacKey } from '#hmac'
 import { type Delivery, type HeaderList, headerValues } from '../delivery.ts'
 import { concat } from '../foundation/bytes.ts'
 import { decodeUtf8, parseJson } from '../foundation/json.ts'
+import { nextTurn } from '../host/runtime.ts'
 import type { Scheme } from '../protocol/scheme.ts'
 import type { Claim } from './grammar.ts'
 import { type HmacAlgorithm, isHmac } from './hmac/hmac.ts'
@@ -142,7 +143,7 @@ async function proves(evidence: Evidence, key: SecretKey, body: Uint8Array): Pro
   const id = scheme.id && header(scheme.id.header)?.trim()
   for (const claim of claims) {
     // Others get their turn between two HMACs over bytes of a stranger.
-    await new Promise((resolve) => setTimeout(resolve, 0))
+    await nextTurn()
     const { url, method } = delivery
     if (await matches(key, scheme, claim, { body, id, url, method, header })) return true
   }

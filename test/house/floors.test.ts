@@ -96,6 +96,7 @@ describe('imports', () => {
       'src/foundation/bytes.ts',
       'src/host/brands.ts',
       'src/host/promises.ts',
+      'src/host/runtime.ts',
       ...shared.map((name) => `adapters/${name}.ts`),
     ]
     const others = inside.filter(

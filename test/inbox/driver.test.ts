@@ -25,8 +25,8 @@ function application() {
     writeFileSync(join(root, folder, 'near.cjs'), driver)
   }
   symlinkSync('../app/server.mjs', join(elsewhere, 'linked.mjs'))
-  return (cwd: string, file: string, name = 'own-driver') =>
-    spawnSync(process.execPath, [join(root, file), name], {
+  return (cwd: string, file: string, name = 'own-driver', flags: readonly string[] = []) =>
+    spawnSync(process.execPath, [...flags, join(root, file), name], {
       cwd: join(root, cwd),
       encoding: 'utf8',
     }).stdout.trim()
@@ -44,5 +44,13 @@ test('a driver is found from the program, however that was started, or from the 
 test('a driver that neither of them knows is refused with the places that were asked', () => {
   expect(application()('elsewhere', 'elsewhere/server.mjs')).toMatch(
     /^OPTION_INVALID the SQLite driver 'own-driver' was not found from the program .*elsewhere\/server\.mjs or the working directory .*elsewhere: install/,
+  )
+})
+
+test('a Node without node:sqlite is named, with the flag that takes it away', () => {
+  const start = application()
+  const flags = ['--no-experimental-sqlite']
+  expect(start('app', 'app/server.mjs', 'node:sqlite', flags)).toMatch(
+    /^RUNTIME_UNSUPPORTED Node \d+\.\d+\.\d+ has no node:sqlite: remove --no-experimental-sqlite/,
   )
 })

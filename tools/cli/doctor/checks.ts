@@ -2,6 +2,7 @@
 // promises of its store, who can read its file, what waits in it. No entry is shown.
 import { statSync } from 'node:fs'
 import { reasonOf } from '../../../src/errors.ts'
+import { minSecretLength } from '../../../src/foundation/check.ts'
 import type { InboxStats, StoreCapabilities } from '../../../src/inbox/index.ts'
 import { type Scheme, verify } from '../../../src/index.ts'
 import { testSecret } from '../../../src/testing/index.ts'
@@ -48,14 +49,11 @@ export async function checkSecret(secret: NamedSecret, scheme: Scheme): Promise<
   return check(name, form, secretFault(value, scheme))
 }
 
-/** The shortest secret that causes no warning. */
-const minSecret = 16
-
 function secretFault(value: NamedSecret['value'], { key }: Scheme): string | undefined {
   if (value === testSecret) return 'is the public test secret: anyone can sign with it'
-  if (value.length < minSecret) {
+  if (value.length < minSecretLength) {
     const length = count(value.length, 'character')
-    return `has only ${length}: use ${minSecret} or more, e.g. from openssl rand -hex 32`
+    return `has only ${length}: use ${minSecretLength} or more, e.g. from openssl rand -hex 32`
   }
   return typeof value === 'string' && value.startsWith('whsec_') && key === 'utf8'
     ? "begins with whsec_, but the scheme reads it as text: set its key to 'whsec'"

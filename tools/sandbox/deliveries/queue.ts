@@ -1,5 +1,6 @@
 // Deliveries that are due or in flight: a bounded number for each subscription, one at a time in each
 // lane (the ordering key). A queue belongs to one state and ends with it.
+import { nextTurn, schedule } from '../../../src/host/runtime.ts'
 
 /** A delivery that is due; the deliveries of a lane go one after the other. */
 export interface Due {
@@ -34,7 +35,7 @@ export class DueQueue {
     if (this.#isStarting) return
     this.#isStarting = true
     // Not at once: the request that made the delivery is answered first.
-    setTimeout(() => {
+    schedule(() => {
       this.#isStarting = false
       this.#start()
     })
@@ -48,7 +49,7 @@ export class DueQueue {
   async idle(): Promise<void> {
     for (this.#start(); this.busy; this.#start()) {
       await Promise.all(this.#inFlight.values())
-      await new Promise((resolve) => setTimeout(resolve))
+      await nextTurn()
     }
   }
 

@@ -1,6 +1,6 @@
 // Calls that are sent as a group: calls that arrive while one statement is under way form the next
 // group, so that groups form by themselves and no call waits for a timer.
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { nextTurn } from '../../../host/runtime.ts'
 import { isRefused, statementError } from './statements.ts'
 
 interface QueuedCall<Call, Answer> {

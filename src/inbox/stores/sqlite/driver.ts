@@ -48,12 +48,17 @@ type DatabaseClass = new (
  * Resolves a driver to the path of its module, which every thread loads alike: from the program
  * that runs, or from the working directory. A relative path starts at the working directory.
  *
- * @throws WebhookError `OPTION_INVALID` if it is found from neither
+ * @throws WebhookError `OPTION_INVALID` if it is found from neither, `RUNTIME_UNSUPPORTED`
  */
 export function locateDriver(driver: SqliteDriver = 'node:sqlite'): SqliteDriver {
-  if (typeof driver === 'function' || driver === 'node:sqlite' || isAbsolute(driver)) return driver
+  if (typeof driver === 'function' || isAbsolute(driver)) return driver
   // Bundlers would look for the module in an imported createRequire.
-  const { createRequire } = process.getBuiltinModule('node:module')
+  const { createRequire, isBuiltin } = process.getBuiltinModule('node:module')
+  if (isBuiltin(driver)) return driver
+  if (driver === 'node:sqlite') {
+    const message = `Node ${process.versions.node} has no node:sqlite: remove --no-experimental-sqlite (also from NODE_OPTIONS), or pass { driver: 'better-sqlite3' }`
+    throw new WebhookError('RUNTIME_UNSUPPORTED', message)
+  }
   const program = process.argv[1] ?? ''
   const isFile = isAbsolute(program) && !driver.startsWith('.') && existsSync(program)
   const folder = process.cwd()

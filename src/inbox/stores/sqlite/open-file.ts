@@ -1,6 +1,7 @@
 // One open file for each path and process, shared by all stores on it: bundlers and development
 // servers load a module more than once, and each time it makes an inbox on the same file.
 import { processState } from '../../../host/process.ts'
+import { schedule } from '../../../host/runtime.ts'
 import { batchesOn } from './batches.ts'
 import type { Gives, Takes, WriterMethod } from './calls.ts'
 import { loadDriver, locateDriver, type SqliteDatabase, type SqliteDriver } from './driver.ts'
@@ -135,7 +136,7 @@ function openInline(opened: InboxDatabase): OpenWriter {
     epoch: opened.epoch,
     send: (calls, answered) => {
       scheduled = () => answered(batches.carryOut(calls))
-      setImmediate(flush)
+      schedule(flush)
     },
     waitUntilIdle: flush,
     close: async () => batches.close(),

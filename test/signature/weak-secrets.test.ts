@@ -30,3 +30,15 @@ test('neither a test nor another secret is warned of', () => {
   createReceiver({ secret: () => testSecret })
   expect(warned()).toEqual([])
 })
+
+test('a short secret is warned of once in a process, and never in a test', () => {
+  const inTests = warnings('test')
+  createReceiver({ secret: 'abc' })
+  expect(inTests()).toEqual([])
+  const warned = warnings('production')
+  createReceiver({ secret: 'a-secret-of-16-c' })
+  createReceiver({ secret: ['a-secret-of-yours', { value: 'abc' }] })
+  createReceiver({ secret: new Uint8Array(15).fill(7) })
+  expect(warned()).toEqual([expect.stringMatching(/fewer than 16 characters.*openssl rand/)])
+  expect(warned().join()).not.toContain('abc')
+})
