@@ -12,8 +12,8 @@ const fix =
  * @example app.post('/webhooks', toExpress(receiver)) // above app.use(express.json())
  */
 export function toExpress(receiver: HandlesRequests, ...options: readonly never[]) {
-  checkReceiver('toExpress', receiver)
-  checkNoOptions('toExpress', options)
+  checkReceiver({ toExpress }, receiver)
+  checkNoOptions({ toExpress }, options)
   return (
     request: NodeRequest,
     response: ServerResponse,

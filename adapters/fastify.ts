@@ -21,9 +21,9 @@ export interface FastifyMountOptions {
  * @example await app.register(toFastify(receiver), { path: '/webhooks' })
  */
 export function toFastify(receiver: HandlesRequests, ...options: readonly never[]) {
-  checkReceiver('toFastify', receiver)
+  checkReceiver({ toFastify }, receiver)
   const where = "the path is an option of app.register(toFastify(receiver), { path: '/webhooks' })"
-  checkNoOptions('toFastify', options, where)
+  checkNoOptions({ toFastify }, options, where)
   const mount = async (app: FastifyInstance, { path }: FastifyMountOptions) => {
     checkPath('app.register(toFastify(receiver), { path })', path)
     app.removeAllContentTypeParsers()

@@ -32,8 +32,8 @@ const bodiless = new Set([204, 205, 304])
  * @example export default { fetch: toFetch(receiver) }
  */
 export function toFetch(receiver: HandlesRequests, options: FetchMountOptions = {}) {
-  checkReceiver('toFetch', receiver)
-  checkMount('toFetch', options)
+  checkReceiver({ toFetch }, receiver)
+  checkMount({ toFetch }, options)
   const { address, worker } = options
   return async (request: Request, ...context: readonly unknown[]): Promise<Response> => {
     const host = context.length === 0 ? undefined : waitUntilOf(context)

@@ -37,8 +37,8 @@ export function toLambda(
   receiver: HandlesRequests,
   options: Pick<WorkerMountOptions, 'worker'> = {},
 ) {
-  checkReceiver('toLambda', receiver)
-  checkMount('toLambda', options, ['worker'])
+  checkReceiver({ toLambda }, receiver)
+  checkMount({ toLambda }, options, ['worker'])
   // Generic, so that the literal event of a test may have all that the real ones have.
   return async <Event extends HttpEvent>(
     event: Event,

@@ -27,54 +27,59 @@ export interface FetchMountOptions extends WorkerMountOptions {
 export const workerOptions: readonly string[] = ['worker', 'waitUntil']
 const fetchOptions = [...workerOptions, 'address']
 
-/** Checked where it is mounted, not at the first delivery; `call` shows how it is passed. */
-export function checkReceiver(
-  by: string,
-  receiver: HandlesRequests,
-  call = `${by}(receiver)`,
-): void {
+/** The function that the application calls, under its name. */
+type Mount = Readonly<Record<string, (...given: never[]) => unknown>>
+
+/** Checks it where it is mounted, not at the first delivery; `call` shows how it is passed. */
+export function checkReceiver(mount: Mount, receiver: HandlesRequests, call?: string): void {
   if (typeof receiver?.handle === 'function') return
-  throw refusal(`${by} expects a receiver from createReceiver(): ${call}`)
+  const fix = call ?? `${Object.keys(mount).join()}(receiver)`
+  throw refusal(mount, `expects a receiver from createReceiver(): ${fix}`)
 }
 
 /** Refuses options of an adapter that has none; `where` says where they belong. */
 export function checkNoOptions(
-  by: string,
+  mount: Mount,
   given: readonly unknown[],
   where = 'options belong in createReceiver({ … })',
 ): void {
   if (given.every((one) => one === undefined)) return
-  throw refusal(`${by} takes a receiver alone: ${where}`)
+  throw refusal(mount, `takes a receiver alone: ${where}`)
 }
 
 export function checkPath(by: string, path: unknown): void {
   if (typeof path === 'string') return
-  throw refusal(`${by} expects the option path, e.g. { path: '/webhooks' }`)
+  const message = `${by} expects the option path, e.g. { path: '/webhooks' }`
+  throw new WebhookError('OPTION_INVALID', message)
 }
 
 export function checkMount(
-  by: string,
+  mount: Mount,
   options: FetchMountOptions,
   known: readonly string[] = fetchOptions,
 ): void {
   const unknown = Object.keys(options ?? {}).find((name) => !known.includes(name))
   if (unknown !== undefined) {
-    throw refusal(`${by} has no option '${unknown}'. Known options: ${known.join(', ')}`)
+    throw refusal(mount, `has no option '${unknown}'. Known options: ${known.join(', ')}`)
   }
   const { worker, waitUntil, address } = options ?? {}
   if (worker !== undefined && typeof worker?.runOnce !== 'function') {
-    throw refusal(`${by}: \`worker\` must be created with createWorker(receiver)`)
+    throw refusal(mount, 'needs a `worker` from createWorker(receiver)')
   }
   if (waitUntil !== undefined && typeof waitUntil !== 'function') {
-    throw refusal(`${by}: \`waitUntil\` must be a function, e.g. Next's after`)
+    throw refusal(mount, "needs a function as `waitUntil`, e.g. Next's after")
   }
   if (address !== undefined && typeof address !== 'function') {
-    throw refusal(`${by}: \`address\` must be a function (request, …context) => address`)
+    throw refusal(mount, 'needs a function as `address`: (request, …context) => address')
   }
 }
 
-function refusal(message: string): WebhookError {
-  return new WebhookError('OPTION_INVALID', message)
+/** An error whose stack, and the excerpt that Node prints above it, begin at the application's call. */
+function refusal(mount: Mount, message: string): WebhookError {
+  const [[by, entry] = []] = Object.entries(mount)
+  const error = new WebhookError('OPTION_INVALID', `${by} ${message}`)
+  Error.captureStackTrace?.(error, entry)
+  return error
 }
 
 /** Handles what the inbox kept, where the reply's status says that it kept something. */

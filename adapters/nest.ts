@@ -34,7 +34,7 @@ export class WebhookModule {
   /** @throws WebhookError `OPTION_INVALID` */
   static forRoot({ receiver, path }: WebhookModuleOptions): DynamicModule {
     const call = 'WebhookModule.forRoot({ receiver, path })'
-    checkReceiver('WebhookModule.forRoot', receiver, call)
+    checkReceiver({ 'WebhookModule.forRoot': WebhookModule.forRoot }, receiver, call)
     return WebhookModule.forRootAsync({ path, useFactory: () => receiver })
   }
 
@@ -66,7 +66,7 @@ export class WebhookModule {
 
 const mountAt = (path: string) => (receiver: HandlesRequests, host: HttpAdapterHost) => {
   const call = 'useFactory: () => createReceiver({ … })'
-  checkReceiver('WebhookModule.forRootAsync', receiver, call)
+  checkReceiver({ 'WebhookModule.forRootAsync': WebhookModule.forRootAsync }, receiver, call)
   // At once, or in a testing module as soon as it has an application.
   host.init$.subscribe(() => {
     const { httpAdapter } = host

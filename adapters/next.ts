@@ -22,7 +22,7 @@ const fix =
  * @example export const POST = toNext(receiver)
  */
 export function toNext(receiver: HandlesRequests, options?: FetchMountOptions) {
-  checkReceiver('toNext', receiver)
+  checkReceiver({ toNext }, receiver)
   const handle = toFetch(receiver, options)
   return async (...given: Parameters<typeof handle>) => endRefused(await handle(...given))
 }
@@ -35,8 +35,8 @@ export function toNext(receiver: HandlesRequests, options?: FetchMountOptions) {
  * export const config = { api: { bodyParser: false } }
  */
 export function toNextPages(receiver: HandlesRequests, options: WorkerMountOptions = {}) {
-  checkReceiver('toNextPages', receiver)
-  checkMount('toNextPages', options, workerOptions)
+  checkReceiver({ toNextPages }, receiver)
+  checkMount({ toNextPages }, options, workerOptions)
   return async (request: NodeRequest, response: ServerResponse): Promise<void> => {
     const handled = receiver.handle(toIncoming(request, { fix }))
     const { status } = await answer(handled, (reply) => sendReply(request, response, reply))

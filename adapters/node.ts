@@ -26,8 +26,8 @@ const fix =
 
 /** A listener for `http.createServer`; methods other than POST are answered with 405. */
 export function toNode(receiver: HandlesRequests, ...options: readonly never[]) {
-  checkReceiver('toNode', receiver)
-  checkNoOptions('toNode', options)
+  checkReceiver({ toNode }, receiver)
+  checkNoOptions({ toNode }, options)
   return async (request: NodeRequest, response: ServerResponse): Promise<void> => {
     const handled = receiver.handle(toIncoming(request, { fix }))
     await answer(handled, (reply) => sendReply(request, response, reply))

@@ -101,7 +101,7 @@ export function headerValues(headers: HeaderList, name: string): string[] {
 declare const verified: unique symbol
 
 /** A delivery whose bytes a holder of a secret has signed. Only `verify` makes one. */
-export interface VerifiedDelivery extends Delivery {
+export interface VerifiedDelivery extends Omit<Delivery, 'method' | 'address'> {
   readonly headers: HeaderList
   readonly receivedAt: Date
   /** Which of the configured secrets matched, where it has an id. */
@@ -170,8 +170,8 @@ class ProvedDelivery implements Omit<VerifiedDelivery, typeof verified> {
     return this.#receivedAt
   }
 
-  static isSigned(delivery: object): boolean {
-    return #receivedAt in delivery
+  static isSigned(delivery: unknown): boolean {
+    return #receivedAt in Object(delivery)
   }
 }
 
@@ -214,12 +214,7 @@ export function markVerified(delivery: DeliveryFields): VerifiedDelivery {
  * @throws WebhookError `DELIVERY_NOT_VERIFIED`
  */
 export function assertVerified(delivery: unknown): void {
-  if (
-    typeof delivery === 'object' &&
-    delivery !== null &&
-    (known ?? signedClass()).isSigned(delivery)
-  )
-    return
+  if ((known ?? signedClass()).isSigned(delivery)) return
   throw new WebhookError(
     'DELIVERY_NOT_VERIFIED',
     'this delivery was not verified: pass what verify() returned, not the delivery that arrived',

@@ -82,22 +82,22 @@ export type WarningCode =
   | 'SIGNALS_IN_VAIN'
 
 /**
- * The address of the page about a code: its causes, how to tell them apart, and how to fix each.
+ * The page about a code, as a path in the installed package: causes, how to tell them apart, fixes.
  *
  * @example console.error(outcome.code, errorPage(outcome.code))
  */
 export function errorPage(code: OutcomeCode | WebhookErrorCode | WarningCode): string {
-  return `https://idv-webhooks.example/errors/${code.toLowerCase().replaceAll('_', '-')}`
+  return `node_modules/idv-webhooks/docs/errors/${code.toLowerCase().replaceAll('_', '-')}.md`
 }
 
 /**
  * A mistake in how this package is set up or called; `message` says how to fix it, and ends with
- * the address of the page about its code.
+ * the page about its code.
  */
 export class WebhookError extends Error {
   override readonly name = 'WebhookError'
   readonly code: WebhookErrorCode
-  /** The message without the address. */
+  /** The message without the page. */
   declare readonly reason: string
 
   constructor(code: WebhookErrorCode, message: string, options?: { readonly cause?: unknown }) {
@@ -132,7 +132,7 @@ export function blamingCaller<Result>(
   }
 }
 
-/** The message of an error as a part of another message: a WebhookError's without its address. */
+/** The message of an error as a part of another message: a WebhookError's without its page. */
 export function reasonOf(error: unknown): string {
   if (isWebhookError(error)) return error.reason
   return error instanceof Error ? error.message : String(error)

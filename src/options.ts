@@ -110,7 +110,11 @@ const names: readonly (keyof ReceiverOptions)[] = [
  * @throws WebhookError `OPTION_INVALID`, `INBOX_INVALID`
  */
 export function checkedOptions(options: ReceiverOptions) {
-  checkOptionNames('createReceiver', options, names)
+  checkOptionNames('createReceiver', options ?? {}, names)
+  if (!['secret', 'scheme', 'vendor'].some((name) => name in (options ?? {}))) {
+    const call = 'createReceiver({ secret: process.env.WEBHOOK_SECRET })'
+    throw invalid(`createReceiver needs a secret: ${call}`, 'SECRET_INVALID')
+  }
   if (options.vendor !== undefined && options.scheme !== undefined) {
     throw invalid('vendor brings its own scheme: leave out scheme, or vendor')
   }

@@ -1,5 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { Intake } from '../src/intake/intake.ts'
+import { HeaderIndex } from '../src/delivery.ts'
+import { admit, Intake } from '../src/intake/intake.ts'
 
 test('an address keeps its share of what is held while thousands of others come and go', () => {
   const intake = new Intake({ maxBytes: 100, maxInFlightBytes: 1_000, bodyTimeout: 10_000 })
@@ -143,4 +144,17 @@ test('what is no whole number is refused before it is counted, and bounds nothin
   intake.end(reading)
   expect(intake.begin(undefined).take(100)).toBeUndefined()
   expect(intake.begin(undefined).take(1)).toEqual({ code: 'OVERLOADED' })
+})
+
+test.each([
+  ['Content-Encoding', 'UTF-8', undefined],
+  ['Content-Encoding', 'identity', undefined],
+  ['Content-Encoding', 'gzip', 'ENCODING_UNSUPPORTED'],
+  ['Content-Encoding', 'BR', 'ENCODING_UNSUPPORTED'],
+  ['Content-Encoding', 'identity, zstd', 'ENCODING_UNSUPPORTED'],
+  ['Content-Type', '', undefined],
+  ['Content-Type', ' ; charset=utf-8', undefined],
+  ['Content-Type', 'text/plain', 'CONTENT_TYPE_UNSUPPORTED'],
+])('a delivery with %s: %s is refused as %s', (name, value, code) => {
+  expect(admit(new HeaderIndex({ [name]: value }), 2, 100)).toBe(code)
 })

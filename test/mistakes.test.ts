@@ -17,6 +17,7 @@ import { toExpress } from 'idv-webhooks/express'
 import { toFastify } from 'idv-webhooks/fastify'
 import { toFetch } from 'idv-webhooks/fetch'
 import { createInbox, memoryStore } from 'idv-webhooks/inbox'
+import { postgresStore } from 'idv-webhooks/inbox/postgres'
 import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
 import { toLambda } from 'idv-webhooks/lambda'
 import { WebhookModule } from 'idv-webhooks/nest'
@@ -49,7 +50,10 @@ const mistakes: Readonly<Record<string, () => unknown>> = {
   'a number for a secret': make({ secret: 42 }),
   'an empty list of secrets': make({ secret: [] }),
   'no options': () => createReceiver(given(undefined)),
+  'a secret left out': () => createReceiver(given({ validate: 'off' })),
   'a misspelt option': make({ secrets: [] }),
+  'an option of another library': make({ webhookSecret: 'abc' }),
+  'an option that nobody has': make({ name: 'hooks' }),
   'a misspelt choice': make({ validate: 'rejct' }),
   'a string for a number': make({ maxBytes: '1mb' }),
   'a name for a scheme': make({ scheme: 'service' }),
@@ -94,6 +98,8 @@ const mistakes: Readonly<Record<string, () => unknown>> = {
     const inbox = createInbox({ store: sqliteStore(join('no-such-folder', 'inbox.db')) })
     await inbox.open()
   },
+  'an address for a file': () => sqliteStore('postgres://db/app'),
+  'a pool for a driver': () => postgresStore(given({ query: () => {} })),
   'a worker without an inbox': () => createWorker(receiver()),
   'a worker of an inbox': () => createWorker(given(createInbox({ store: memoryStore() }))),
   'a misspelt option of a worker': () =>
@@ -179,7 +185,9 @@ const mistakes: Readonly<Record<string, () => unknown>> = {
   'a clock at no time': () => fakeClock(given('soon')),
 }
 
-test('every mistake in code says what is wrong and how to fix it', async () => {
+const isLong = ({ length }: string) => length > 200
+
+test('every mistake in code says what is wrong and how to fix it, in 200 characters', async () => {
   const told: string[] = []
   for (const [name, makes] of Object.entries(mistakes)) {
     const error = await Promise.resolve()
@@ -194,6 +202,7 @@ test('every mistake in code says what is wrong and how to fix it', async () => {
   const whole = told.join('\n').replaceAll(process.cwd(), 'CWD')
   expect(whole).not.toContain('NOTHING')
   await expect(whole).toMatchFileSnapshot('mistakes.snapshot')
+  expect(told.map((text) => text.split('\n')[1] ?? '').filter(isLong)).toEqual([])
 })
 
 test.each([
@@ -202,6 +211,18 @@ test.each([
   'a misspelt option',
   'a misspelt event',
   'no handler',
+  'no options',
+  'no receiver to mount',
+  'options of toExpress',
+  'options of toNode',
+  'options of toFetch',
+  'a worker that is none',
+  'a receiver alone for Nest',
+  'a store that is a file name',
+  'an address for a file',
+  'a pool for a driver',
+  'a worker without an inbox',
+  'a fixture of no event',
 ])('the stack of %s begins where the mistake is', (name) => {
   try {
     mistakes[name]?.()

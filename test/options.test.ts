@@ -100,9 +100,13 @@ test.each<Wrong>([
   [
     'a worker to mount',
     () => toFetch(receiver(), { worker: {} as never }),
-    /`worker` must be created with createWorker/,
+    /toFetch needs a `worker` from createWorker/,
   ],
-  ['a waitUntil', () => toNextPages(receiver(), { waitUntil: 1 as never }), /must be a function/],
+  [
+    'a waitUntil',
+    () => toNextPages(receiver(), { waitUntil: 1 as never }),
+    /needs a function as `waitUntil`/,
+  ],
 ])('a wrong value for %s is refused at the call', async (_, call, says) => {
   await refused(call, says)
 })

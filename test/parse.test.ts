@@ -119,7 +119,10 @@ describe('an envelope', () => {
     const at = async (time: unknown) =>
       (await eventOf({ event: 'client.created', timestamp: time, data: { id: 'c' } })).occurredAt
     expect(await at(1772359200)).toEqual(new Date(1772359200_000))
-    expect(await at(1772359200_123)).toEqual(new Date(1772359200_123))
+    for (const unit of [1, 1_000, 1_000_000]) {
+      // Milliseconds, microseconds and nanoseconds are told by their size.
+      expect(await at(1772359200_123 * unit)).toEqual(new Date(1772359200_123))
+    }
     for (const nothing of ['garbage 1', '2026', true, 1e300])
       expect(await at(nothing)).toBeUndefined()
   })
@@ -332,6 +335,15 @@ describe('schemas of your own', () => {
     await expect(read(body, { schemas })).rejects.toThrow(
       expect.objectContaining({ code: 'SCHEMA_ASYNC' }),
     )
+  })
+
+  test('a transform that throws is reported by its own error', async () => {
+    const transform = () => {
+      throw new TypeError('no such unit')
+    }
+    const schemas = { 'verification.approved': z.object({ id: z.string().transform(transform) }) }
+    const body = { event: 'verification.approved', data }
+    await expect(read(body, { schemas })).rejects.toThrow(new TypeError('no such unit'))
   })
 })
 

@@ -50,16 +50,6 @@ export function orAborted<Value>(work: Promise<Value>, signal: AbortSignal): Pro
     const stop = () => reject(signal.reason)
     if (signal.aborted) stop()
     else signal.addEventListener('abort', stop, { once: true })
-    const end = () => signal.removeEventListener('abort', stop)
-    work.then(
-      (value) => {
-        end()
-        resolve(value)
-      },
-      (error: unknown) => {
-        end()
-        reject(error)
-      },
-    )
+    work.then(resolve, reject).then(() => signal.removeEventListener('abort', stop))
   })
 }

@@ -19,6 +19,7 @@ export function suggestion(name: string, known: readonly string[]): string {
     const distance = leven(candidate.toLowerCase(), name.toLowerCase())
     if (distance < least) [least, close] = [distance, candidate]
   }
+  close ||= known.find((one) => one.length > 3 && name.toLowerCase().includes(one)) ?? ''
   return close && ` Did you mean '${close}'?`
 }
 
@@ -55,14 +56,14 @@ export function checkOptionNames(
   names: readonly string[],
   code?: WebhookErrorCode,
 ): void {
-  const list = names.join(', ')
+  const list = names.join(', ').replace(/^(?=.{140})(.{90,120}), .*$/, '$1 …')
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {
     throw invalid(`${by} expects an options object ({ ${list} }), got ${kindShown(options)}`, code)
   }
   const unknown = Object.keys(options).find((name) => !names.includes(name))
   if (unknown === undefined) return
-  const close = hint(unknown, names)
-  throw invalid(`${by} has no option '${unknown}'.${close} Known options: ${list}`, code)
+  const next = hint(unknown, names) || ` Known options: ${list}`
+  throw invalid(`${by} has no option '${unknown.slice(0, 30)}'.${next}`, code)
 }
 
 /** @throws WebhookError `OPTION_INVALID` for a value that is not one of those allowed */

@@ -19,11 +19,7 @@ export function show(message: string, about: OutcomeCode | WarningCode): void {
 }
 
 /** The number of warnings of one code after which no more follow. */
-export const maxWarnings = 100
-
-/** Ends the last warning of a code. */
-export const noMore = (about: OutcomeCode | WarningCode) =>
-  `\n(${maxWarnings} IDV_${about} warnings were shown: no more follow)`
+const maxWarnings = 100
 
 /** Warns unless it has warned of the same code and kind; the kind is the message by default. */
 type WarnOnce = (message: string, about: OutcomeCode | WarningCode, kind?: string) => void
@@ -38,7 +34,8 @@ export function warnOnce(note = ' (shown once)'): WarnOnce {
     const kinds = warned.get(about) ?? new Set()
     if (kinds.has(kind) || kinds.size >= maxWarnings) return
     warned.set(about, kinds.add(kind))
-    warn(`${message}${note}${kinds.size === maxWarnings ? noMore(about) : ''}`, about)
+    const end = `\n(${maxWarnings} IDV_${about} warnings were shown: no more follow)`
+    warn(`${message}${note}${kinds.size === maxWarnings ? end : ''}`, about)
   }
 }
 

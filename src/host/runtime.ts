@@ -75,8 +75,7 @@ export function emitWarning(message: string, options: Warning): boolean {
 }
 
 /** Runs a function in the next turn of the event loop. Fake timers of a test replace the global. */
-export const schedule: (run: () => void) => unknown =
-  (globalThis as { setImmediate?: typeof schedule }).setImmediate ?? setTimeout
+export const schedule: (run: () => void) => unknown = globalThis.setImmediate ?? setTimeout
 
 /** Resolves in the next turn of the event loop. */
 export const nextTurn = () => new Promise<void>((resolve) => void schedule(resolve))

@@ -1,6 +1,6 @@
 // The policy over any store: what is kept under which key, for how long, and for whom it is opened.
 import { randomBytes } from 'node:crypto'
-import { WebhookError } from '../errors.ts'
+import { blamingCaller, WebhookError } from '../errors.ts'
 import { type Clock, createAgeClock } from '../foundation/clock.ts'
 import type { Entity } from '../protocol/events.ts'
 import {
@@ -83,7 +83,7 @@ export interface Inbox<Tx = unknown> {
  */
 export function createInbox<Tx>(options: InboxOptions<Tx>): Inbox<Tx> {
   // It carries nothing of this type: the store hands the handle over itself.
-  return new DurableInbox(options) as Inbox as Inbox<Tx>
+  return blamingCaller(createInbox, () => new DurableInbox(options) as Inbox as Inbox<Tx>)
 }
 
 interface Opened extends OpenInbox {

@@ -4,15 +4,23 @@
 import type { HeaderIndex } from '../delivery.ts'
 import type { HearAttempt, Task } from '../dispatch/run.ts'
 import { isWebhookError, type OutcomeCode } from '../errors.ts'
-import { checkFunction, checkOptionNames, invalid, shown } from '../foundation/check.ts'
+import { isBytes } from '../foundation/bytes.ts'
+import {
+  checkFunction,
+  checkOptionNames,
+  invalid,
+  minSecretLength,
+  shown,
+} from '../foundation/check.ts'
 import { type Clock, millisecondsOf, systemClock } from '../foundation/clock.ts'
-import { maxWarnings, noMore, unharmed, warn, warnOnce } from '../foundation/warn.ts'
+import { unharmed, warn, warnOnce } from '../foundation/warn.ts'
 import { keepAwake } from '../host/promises.ts'
-import { isDevelopment } from '../host/runtime.ts'
+import { isDevelopment, isTest } from '../host/runtime.ts'
 import type { Incoming } from '../intake/intake.ts'
 import type { Outcome } from '../outcome/outcome.ts'
 import { probeAgent } from '../protocol/names.ts'
 import type { Diagnosis } from '../signature/diagnose.ts'
+import { testSecret } from '../signature/secrets.ts'
 import {
   attemptObserved,
   describeError,
@@ -74,13 +82,13 @@ export function logOutcomes(options: LogOptions = {}): Observe {
 /** Hints if a diagnosis proved nothing. */
 const hints: Readonly<Partial<Record<OutcomeCode, string>>> = {
   SIGNATURE_MISMATCH:
-    'no configured secret signed this body, and no known change of it on the way explains that: compare the secret and the scheme with those of the sender, unless the delivery is forged',
+    'no configured secret signed this body, and no known change explains it. Compare the secret and the scheme with those of the sender, or the delivery is forged',
   SIGNATURE_MISSING:
-    'the signature header of the scheme did not arrive: a proxy drops it, or the sender signs in another way (idv-webhooks capture --raw, then discover, finds the scheme)',
+    'the signature header of the scheme did not arrive. A proxy drops it, or the sender signs in another way: idv-webhooks capture --raw, then discover, finds the scheme',
   SIGNATURE_MALFORMED:
-    'the signature header has another form than the scheme: the sender signs in another way, or with another algorithm, which Sumsub names in X-Payload-Digest-Alg (idv-webhooks capture --raw, then discover, finds the scheme)',
+    'the signature header does not fit the scheme. The sender uses another scheme or algorithm (Sumsub: see X-Payload-Digest-Alg): idv-webhooks capture --raw, then discover, finds it',
   HEADER_AMBIGUOUS:
-    'a header that the scheme reads (signature, time or id) arrived more than once: a proxy or a middleware adds it again, unless the delivery is forged',
+    'a header that the scheme reads (signature, time or id) arrived more than once. A proxy or a middleware adds it again, or the delivery is forged',
 }
 
 function hintFor({ code }: OutcomeObserved): { readonly hint: string } | undefined {
@@ -140,7 +148,7 @@ function warnFailures(): Warnings {
   const settled = settledWarnings()
   const once = warnOnce('\n(shown once; see all with the observe option)')
   return (seen, { place, whole } = {}) => {
-    if (seen.type === 'settled') return settled(seen, isDevelopment(), place)
+    if (seen.type === 'settled') return settled(seen, place)
     if (seen.type === 'attempt' && seen.code) {
       const { handler, name, error } = seen
       const text = `handler ${handler} failed for ${printable(name)}: ${whole ?? error}`
@@ -175,10 +183,26 @@ function warnFailures(): Warnings {
   }
 }
 
+const warnOfGuessable = warnOnce()
+
+/** Warns of the public secret in production, and outside tests of one that can be guessed. */
+export function warnIfWeak(secrets: unknown): void {
+  const values = [secrets].flat().map((one) => (one as { value?: unknown } | null)?.value ?? one)
+  if (values.includes(testSecret) && !isDevelopment()) {
+    const why = 'anyone can sign deliveries with it. Leave it out in production'
+    warn(`a receiver takes the public testSecret: ${why}`, 'SECRET_WEAK')
+  }
+  const isShort = (one: unknown) =>
+    (typeof one === 'string' || isBytes(one)) && one.length < minSecretLength
+  if (isTest() || !values.some(isShort)) return
+  const text = `a secret has fewer than ${minSecretLength} characters and can be guessed: use a longer one, e.g. from openssl rand -hex 32`
+  warnOfGuessable(text, 'SECRET_WEAK')
+}
+
 /** Shows that later events of a sender do not run, although it gets 200 for each. */
 function conflictOf({ name }: OutcomeObserved): string {
   const about = name ? ` (${printable(name)})` : ''
-  return `a delivery${about} has the id of an earlier event and other bytes: it is kept as evidence and not handled. If it is an event of its own, that id is not the event's: name the right place with envelope: { id }`
+  return `a delivery${about} has the id of an earlier event and other bytes: it is kept, not handled. If it is another event, its id stands elsewhere: say where with envelope: { id }`
 }
 
 /** The parts of a delivery's walk that are observed. */
@@ -287,52 +311,30 @@ function inspectError(error: unknown): string {
     const hasPlace = kept.some((line) => /^\s+at /.test(line) && !ofNode.test(line))
     return hasPlace ? kept.join('\n') : stack
   } catch {
-    // A revoked proxy, a getter that throws: handlers may throw anything.
     return 'unreadable'
   }
 }
 
-/** Milliseconds; shorter waits are over before anybody reads of them. */
+/** Milliseconds; a shorter wait is over before a developer has read of it. */
 const minWait = 1_000
 
 /** Warns of each dead letter and, in development, of each entry that waits for its next attempt. */
-export function settledWarnings(): (
-  seen: SettledObserved,
-  isDevelopment: boolean,
-  place?: string,
-) => void {
-  let retries = 0
-  return (seen, isDevelopment, place) => {
-    if (seen.state === 'dead') return warn(deadLetter(seen, place), 'DEAD_LETTER')
-    if (seen.state !== 'retry' || !seen.dueAt || !isDevelopment) return
-    const wait = seen.dueAt.getTime() - seen.at.getTime()
-    if (wait < minWait || ++retries > maxWarnings) return
-    const last = retries === maxWarnings ? noMore('RETRY_WAITS') : ''
-    warn(`${waiting(seen, wait, place)}${last}`, 'RETRY_WAITS')
+export function settledWarnings(): (seen: SettledObserved, place?: string) => void {
+  const bounded = warnOnce('')
+  return ({ state, entryId, name, reason, attempt, at, dueAt }, place = '') => {
+    const what = name === undefined ? '' : ` ${printable(name)}`
+    // The time and the counter of a UUIDv7. A place is printed if a shell reads it as it is.
+    const inbox = /^\/[\w@+=:,./-]+$/.test(place) ? ` --inbox ${place}` : ''
+    const run = (verb: string) => `npx idv-webhooks inbox ${verb} ${entryId.slice(0, 18)}${inbox}`
+    const dead = `dead letter${what} (${reason}): ${run('show')}`
+    if (state === 'dead') return warn(dead, 'DEAD_LETTER')
+    if (state !== 'retry' || !dueAt || !isDevelopment()) return
+    const wait = dueAt.getTime() - at.getTime()
+    if (wait < minWait) return
+    const due = `entry${what} failed at attempt ${attempt} and runs again in ${spanOf(wait)}, or now by`
+    bounded(`${due} ${run('redrive')}`, 'RETRY_WAITS', `${entryId} ${attempt}`)
   }
 }
-
-function deadLetter(
-  { entryId, name, reason, attempt }: SettledObserved,
-  place: string | undefined,
-): string {
-  const attempts = attempt === 1 ? '1 attempt' : `${attempt} attempts`
-  return `entry ${entryId}${about(name)} is a dead letter: ${reason} after ${attempts}. Look at it with ${command('show', entryId, place)}; after the fix, ${command('redrive', entryId, place)} runs it again`
-}
-
-function waiting(
-  { entryId, name, attempt }: SettledObserved,
-  wait: number,
-  place: string | undefined,
-): string {
-  return `entry ${entryId}${about(name)} failed at attempt ${attempt}: the next attempt is due in ${spanOf(wait)}, and later events of the same entity wait for it. After the fix, ${command('redrive', entryId, place)} runs it at once`
-}
-
-/** The place is printed if a shell reads it as it is. */
-const command = (action: string, entryId: string, place = '') =>
-  `npx idv-webhooks inbox ${action} ${entryId} --inbox ${/^\/[\w@+=:,./-]+$/.test(place) ? place : '<file or address>'}`
-
-const about = (name: string | undefined) => (name === undefined ? '' : ` (${printable(name)})`)
 
 /** "4 s", "1 min 40 s", "2 h 5 min". */
 function spanOf(milliseconds: number): string {

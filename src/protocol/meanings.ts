@@ -57,10 +57,7 @@ export function createMeanings(
   return meanings
 }
 
-function meaningsOf(
-  schemas: SchemaMap,
-  { validate, legacy }: Choices,
-): ReadonlyMap<string, Meaning> {
+function meaningsOf(schemas: SchemaMap, { validate, legacy }: Choices) {
   const meanings = new Map<string, Meaning>()
   for (const [name, schema] of Object.entries(schemas)) {
     const type = typeOf(name)
@@ -88,6 +85,12 @@ export function checkData(
   const result = schema['~standard'].validate(value)
   if ('then' in result) {
     ignoreRejection(result)
+    try {
+      // zod answers with a promise if a transform throws, and its synchronous form throws that error.
+      ;(schema as { safeParse?(value: unknown): unknown }).safeParse?.(value)
+    } catch (error) {
+      if (!String(error).includes('synchronous parse')) throw error
+    }
     throw new WebhookError(
       'SCHEMA_ASYNC',
       `the schema of ${name} answers with a promise: validate synchronously, look things up in the handler`,
@@ -107,17 +110,12 @@ function toIssue(issue: StandardSchemaV1.Issue): Issue {
 
 function checkedSchemas(schemas: SchemaMap): SchemaMap {
   for (const [name, schema] of Object.entries(schemas)) {
+    const refuse = (why: string) => new WebhookError('SCHEMA_INVALID', `schemas['${name}'] ${why}`)
     if (typeof schema?.['~standard']?.validate !== 'function') {
-      throw new WebhookError(
-        'SCHEMA_INVALID',
-        `schemas['${name}'] must be a Standard Schema, such as a zod object`,
-      )
+      throw refuse('must be a Standard Schema, such as a zod object')
     }
     if (canonicalName(name) !== name || (!isEventName(name) && !/^[^.*\s]+\.[^*\s]+$/.test(name))) {
-      throw new WebhookError(
-        'SCHEMA_INVALID',
-        `schemas['${name}']: name the event as '<resource>.<event>', e.g. '${canonicalName(name)}'`,
-      )
+      throw refuse(`must be named '<resource>.<event>', e.g. '${canonicalName(name)}'`)
     }
   }
   return { ...eventSchemas, ...schemas }

@@ -1,14 +1,12 @@
 // The secrets of a receiver: checked when they are configured, turned into keys once, chosen by
 // time while they rotate. A secret's text leaves this file for a diagnosis alone.
-
 import { makeHmacKey } from '#hmac'
 import type { Delivery } from '../delivery.ts'
 import { isBytes } from '../foundation/bytes.ts'
-import { checkOptionNames, invalid, minSecretLength, shown } from '../foundation/check.ts'
+import { checkOptionNames, invalid, shown } from '../foundation/check.ts'
 import { defined } from '../foundation/defined.ts'
 import { decodeUtf8 } from '../foundation/json.ts'
-import { warn, warnOnce } from '../foundation/warn.ts'
-import { isDevelopment, isTest, variablesHint } from '../host/runtime.ts'
+import { variablesHint } from '../host/runtime.ts'
 import { parseTime } from '../protocol/json-paths.ts'
 import type { PublicKeyName, Scheme } from '../protocol/scheme-definition.ts'
 import { fromHex, toHex } from './encoding.ts'
@@ -319,18 +317,3 @@ function isUntrimmedText(bytes: Uint8Array): boolean {
 
 /** Signs captures and, by default, test deliveries. It is a valid key for every scheme. */
 export const testSecret = 'c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00'
-
-const guessable = `a secret has fewer than ${minSecretLength} characters and can be guessed: use a longer one, e.g. from openssl rand -hex 32`
-const warnOfGuessable = warnOnce()
-
-/** Warns of the public secret in production, and outside tests of one that can be guessed. */
-export function warnIfWeak(secrets: unknown): void {
-  const values = [secrets].flat().map((one) => (one as { value?: unknown } | null)?.value ?? one)
-  if (values.includes(testSecret) && !isDevelopment()) {
-    const why = 'anyone can sign deliveries with it. Leave it out in production'
-    warn(`a receiver takes the public testSecret: ${why}`, 'SECRET_WEAK')
-  }
-  const isShort = (one: unknown) =>
-    (typeof one === 'string' || isBytes(one)) && one.length < minSecretLength
-  if (!isTest() && values.some(isShort)) warnOfGuessable(guessable, 'SECRET_WEAK')
-}

@@ -1,5 +1,6 @@
 // A complete event of each name, current and legacy, as the sandbox would send it. The people in it
 // are made up, and every call returns the same values.
+import { blamingCaller } from '../errors.ts'
 import { checkOptionNames, invalid, suggestion } from '../foundation/check.ts'
 import type { EventData } from '../protocol/events.ts'
 import {
@@ -111,26 +112,28 @@ export function fixture<const Name extends FixtureName>(
   name: Name,
   overrides: FixtureOverrides<Name> = {},
 ): Fixture<Name> {
+  // The name determines the resource, which the compiler cannot follow.
+  return blamingCaller(fixture, () => fixtureOf(name, overrides) as Fixture<Name>)
+}
+
+function fixtureOf(name: FixtureName, overrides: FixtureOverrides<FixtureName>): Fixture {
   const known: readonly string[] = [...eventNames, ...legacyNames]
   if (!known.includes(name)) {
-    throw invalid(
-      `fixture needs a known event name, got '${name}'.${suggestion(name, known)}`,
-      'EVENT_NAME_UNKNOWN',
-    )
+    const what = `fixture needs a known event name, got '${name}'`
+    throw invalid(`${what}.${suggestion(name, known)}`, 'EVENT_NAME_UNKNOWN')
   }
   const [type, step = ''] = canonicalName(name).split('.')
   const resource =
     type === 'client' ? { ...client, ...clientSteps[step] } : { ...verification, ...steps[step] }
   checkOverrides(overrides, resource)
   const { data, ...envelope } = overrides
-  // The name determines the resource, which the compiler cannot follow.
   return {
     id: `evt_fixture_${known.indexOf(name) + 1}`,
     event: name,
     createdAt: resource.updatedAt,
     ...envelope,
     data: { ...resource, ...data },
-  } as Fixture<Name>
+  } as Fixture
 }
 
 /** @throws WebhookError `OPTION_INVALID` for what the envelope does not have */

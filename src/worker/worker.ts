@@ -1,5 +1,5 @@
 // createWorker: claims entries, attempts them and settles them, a given number at a time.
-import { WebhookError } from '../errors.ts'
+import { blamingCaller, WebhookError } from '../errors.ts'
 import { checkOptionNames, invalid, kindShown } from '../foundation/check.ts'
 import { defined } from '../foundation/defined.ts'
 import { warnIfItThrows, warnOnce } from '../foundation/warn.ts'
@@ -60,20 +60,17 @@ export function createWorker(
   receiver: Pick<Receiver, 'receive'>,
   options: WorkerOptions = {},
 ): Worker {
-  const steps = stepsOf<Steps>(receiver)
-  if (!steps) {
-    throw invalid(
-      `createWorker expects a receiver from createReceiver(), got ${kindShown(receiver)}`,
-    )
-  }
-  const inbox = steps.keeper
-  if (!isDurable(inbox)) {
-    throw new WebhookError(
-      'INBOX_INVALID',
-      'the receiver has no inbox to work on: createReceiver({ secret, inbox: createInbox({ store }) })',
-    )
-  }
-  return new InboxWorker(steps, inbox, options)
+  return blamingCaller(createWorker, () => {
+    const steps = stepsOf<Steps>(receiver)
+    if (!steps) {
+      const call = 'createWorker expects a receiver from createReceiver()'
+      throw invalid(`${call}, got ${kindShown(receiver)}`)
+    }
+    const inbox = steps.keeper
+    if (isDurable(inbox)) return new InboxWorker(steps, inbox, options)
+    const fix = 'createReceiver({ secret, inbox: createInbox({ store }) })'
+    throw invalid(`the receiver has no inbox to work on: ${fix}`, 'INBOX_INVALID')
+  })
 }
 
 function isDurable(inbox: unknown): inbox is DurableInbox {

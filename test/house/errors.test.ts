@@ -62,12 +62,14 @@ test('the index names every page once', () => {
   }
 })
 
-test('an error ends with the address of its page, on the site that package.json names', () => {
-  const { homepage } = JSON.parse(textOf('package.json')) as { homepage: string }
+test('an error ends with its page, which is in the package', () => {
+  const { name, files } = JSON.parse(textOf('package.json')) as Record<'name' | 'files', string>
   const error = new WebhookError('STORE_OWNED', 'it is open elsewhere')
-  expect(error.message).toBe(`it is open elsewhere (${homepage}/errors/store-owned)`)
+  expect(error.message).toBe(`it is open elsewhere (${errorPage('STORE_OWNED')})`)
   expect(error.reason).toBe('it is open elsewhere')
   expect(Object.keys(error).sort()).toEqual(['code', 'name'])
   expect(isWebhookError(error)).toBe(true)
-  expect(pages).toContain(`docs/errors/${errorPage('STORE_OWNED').split('/').at(-1)}.md`)
+  const [, page] = errorPage('STORE_OWNED').split(`node_modules/${name}/`)
+  expect(pages).toContain(page)
+  expect(files).toContain('docs')
 })

@@ -160,7 +160,7 @@ function checkOptions(inbox: Inbox, options: InboxConsoleOptions): void {
   if (authorize !== 'loopback') checkFunction('authorize', authorize, '(request) => boolean')
   else if (isProduction()) {
     throw invalid(
-      "inboxConsole: `authorize` must be a function in production, got 'loopback': people behind a proxy look like loopback there. Pass authorize: process.env.NODE_ENV === 'production' ? (request) => … : 'loopback'",
+      'inboxConsole: `authorize` must be a function in production, because people behind a proxy look like loopback: pass (request) => boolean',
     )
   }
   if (onActivity !== undefined) checkFunction('onActivity', onActivity, '(activity) => {}')

@@ -1,7 +1,7 @@
 // The shared store: the inbox in a Postgres database, for any number of receivers and workers. A
 // group of deliveries is one statement and one commit; the rules of the port are functions in SQL.
 
-import { WebhookError } from '../../../errors.ts'
+import { blamingCaller, WebhookError } from '../../../errors.ts'
 import {
   checkChoice,
   checkMilliseconds,
@@ -85,13 +85,9 @@ export function postgresStore<Tx>(
   driver: PostgresDriver<Tx>,
   options: PostgresStoreOptions = {},
 ): InboxStore<Tx> {
-  if (typeof driver?.query !== 'function' || typeof driver.begin !== 'function') {
-    throw invalid(
-      `postgresStore expects a driver, e.g. postgresStore(fromPg(pool)), got ${kindShown(driver)}`,
-    )
-  }
+  const settings = blamingCaller(postgresStore, () => checkedSettings(options, driver))
   // The handle of its transactions is the driver's: the store hands it on as it is.
-  return composed(driver, checkedSettings(options, driver)) as InboxStore as InboxStore<Tx>
+  return composed(driver, settings) as InboxStore as InboxStore<Tx>
 }
 
 /**
@@ -201,6 +197,11 @@ const names = ['schema', 'survives', 'listen', 'migrate', 'timeout', 'mode'] as 
 
 /** @throws WebhookError `OPTION_INVALID` */
 function checkedSettings(options: PostgresStoreOptions, driver: PostgresDriver): PostgresSettings {
+  if (typeof driver?.query !== 'function' || typeof driver.begin !== 'function') {
+    throw invalid(
+      `postgresStore expects a driver, e.g. postgresStore(fromPg(pool)), got ${kindShown(driver)}`,
+    )
+  }
   checkOptionNames('postgresStore', options, names)
   checkChoice('mode', options.mode, ['owner', 'operator'])
   const { mode = 'owner' } = options

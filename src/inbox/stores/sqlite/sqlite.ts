@@ -1,6 +1,6 @@
 // The embedded store: one SQLite file, written by a thread that groups commits, each of them synced
 // before it is answered.
-import { WebhookError } from '../../../errors.ts'
+import { blamingCaller, WebhookError } from '../../../errors.ts'
 import { inTime } from '../../../foundation/abortable.ts'
 import { checkChoice, checkOptionNames, invalid, shown } from '../../../foundation/check.ts'
 import type { AdminStore } from '../../admin-store.ts'
@@ -56,18 +56,19 @@ export function sqliteStore(
   file: string,
   options: SqliteStoreOptions = {},
 ): InboxStore<SqliteTransaction> {
-  if (typeof file !== 'string' || file === '') {
-    throw invalid(`sqliteStore needs a path, e.g. sqliteStore('inbox.db'), got ${shown(file)}`)
-  }
-  // Never shown: it may hold a password.
-  if (/:\/\/|^\W*postgres(ql)?:|(?:^|\s)password\s*=/i.test(file)) {
-    throw invalid(
-      'sqliteStore needs the path of a file, got an address: Postgres has postgresStore() of idv-webhooks/inbox/postgres',
-    )
-  }
-  checkOptionNames('sqliteStore', options, optionNames)
-  checkChoice('check', options.check, ['integrity', 'quick'])
-  checkChoice('mode', options.mode, ['owner', 'operator'])
+  blamingCaller(sqliteStore, () => {
+    if (typeof file !== 'string' || file === '') {
+      throw invalid(`sqliteStore needs a path, e.g. sqliteStore('inbox.db'), got ${shown(file)}`)
+    }
+    // Never shown: it may hold a password.
+    if (/:\/\/|^\W*postgres(ql)?:|(?:^|\s)password\s*=/i.test(file)) {
+      const fix = 'Postgres has postgresStore() of idv-webhooks/inbox/postgres'
+      throw invalid(`sqliteStore needs the path of a file, got an address: ${fix}`)
+    }
+    checkOptionNames('sqliteStore', options, optionNames)
+    checkChoice('check', options.check, ['integrity', 'quick'])
+    checkChoice('mode', options.mode, ['owner', 'operator'])
+  })
   return composed(file, options)
 }
 
