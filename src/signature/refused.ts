@@ -32,54 +32,55 @@ interface RefusedBy {
   readonly bytes?: number
 }
 
-/** So many refusals, and so many bytes of their bodies, can be diagnosed: an observer may keep more. */
+/** The number of refusals, and the bytes of their bodies, that are held for a diagnosis. */
 const maxHeld = 100
-const maxHeldBytes = 64 * 1_048_576
+const maxHeldBytes = 8 * 1_048_576
 
-const held: { readonly refusal: WeakRef<Refused>; readonly bytes: number }[] = []
-let heldBytes = 0
-
-/** Counts the evidence of a refusal; the oldest refusals beyond the bounds drop theirs. */
-function hold(refusal: Refused, bytes: number): void {
-  // Some hosts have no WeakRef: there a refusal holds its evidence for as long as it lives.
-  if (typeof WeakRef !== 'function') return
-  held.push({ refusal: new WeakRef(refusal), bytes })
-  heldBytes += bytes
-  while (held.length > maxHeld || heldBytes > maxHeldBytes) {
-    const oldest = held.shift()
-    heldBytes -= oldest?.bytes ?? heldBytes
-    oldest?.refusal.deref()?.drop()
-  }
+interface HeldEvidence {
+  readonly evidence: () => Evidence
+  readonly bytes: number
 }
 
-/** A refusal holds what a diagnosis needs, and makes the diagnosis on demand. */
+/** The evidence of the latest refusals. An observer may keep more refusals, and none of their bodies. */
+const held: (HeldEvidence | undefined)[] = []
+let oldest = 0
+let next = 0
+let heldBytes = 0
+
+/** Holds the evidence of a refusal; returns its place. */
+function hold(evidence: () => Evidence, bytes: number): number {
+  while (oldest < next && (next - oldest >= maxHeld || heldBytes + bytes > maxHeldBytes)) {
+    heldBytes -= held[oldest % maxHeld]?.bytes ?? 0
+    held[oldest % maxHeld] = undefined
+    oldest += 1
+  }
+  heldBytes += bytes
+  held[next % maxHeld] = { evidence, bytes }
+  next += 1
+  return next - 1
+}
+
+/** A refusal, which makes its diagnosis on demand. */
 export class Refused implements Refusal {
   readonly ok = false
   readonly code: VerifyCode
   declare readonly error?: unknown
-  #evidence: (() => Evidence) | undefined
+  readonly #place: number
 
-  constructor(code: VerifyCode, given: RefusedBy = {}) {
-    const { error, evidence, bytes = 0 } = given
+  constructor(code: VerifyCode, { error, evidence, bytes = 0 }: RefusedBy = {}) {
     this.code = code
     if (error !== undefined) this.error = error
-    this.#evidence = evidence
-    if (evidence) hold(this, bytes)
-  }
-
-  /** Gives up the unproved bytes: the refusal cannot be diagnosed any more. */
-  drop(): void {
-    this.#evidence = undefined
+    this.#place = evidence ? hold(evidence, bytes) : -1
   }
 
   // An own property, because callers may detach it.
   readonly diagnose = async (): Promise<Diagnosis | undefined> => {
-    // Kept here, because it may be dropped while the module is loaded.
-    const evidence = this.#evidence
-    if (!evidence) return undefined
+    // Kept here, because others may take its place while the module is loaded.
+    const found = this.#place < oldest ? undefined : held[this.#place % maxHeld]
+    if (!found) return undefined
     // Loaded on demand: a receiver that rejects nothing does not pay for it. Built, this is the
     // import `#diagnosis`, which bundles for workers resolve to nothing outside development.
     const { diagnose } = await import('./diagnose.ts')
-    return diagnose(this.code, evidence())
+    return diagnose(this.code, found.evidence())
   }
 }
