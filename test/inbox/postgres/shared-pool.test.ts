@@ -57,11 +57,6 @@ describe('a pool is refused at opening that changes', () => {
     ['postgres.toCamel', transforming({ column: { from: postgres.toCamel } })],
     ['postgres.pascal', transforming(postgres.pascal)],
     ['null to undefined', value((one) => one ?? undefined)],
-    ['booleans to numbers', parsing(16, (text) => (text === 't' ? 1 : 0))],
-    ['bytes to text', parsing(17, (text) => text)],
-    ['64 bits to 32', parsing(20, (text) => Number(text) | 0)],
-    ['text to what it holds', parsing(25, (text) => text.toUpperCase())],
-    ['JSON in text', parsing(25, (text) => (text[0] === '[' ? JSON.parse(text) : text))],
   ])('%s', async (_, driver) => {
     const store = postgresStore(driver(), { schema: freshSchema(), listen: false })
     await expect(store.open(() => {})).rejects.toMatchObject({
@@ -71,10 +66,20 @@ describe('a pool is refused at opening that changes', () => {
   })
 })
 
-test('numbers of 64 bits may come as BigInt', async () => {
-  const { store } = await openOn(parsing(20, BigInt)())
-  await store.insert(newEntry())
-  expect(await settle(store, await claimOne(store), { to: 'done' })).toBe(true)
+test.each<[string, () => PostgresDriver]>([
+  ['booleans to numbers', parsing(16, (text) => (text === 't' ? 1 : 0))],
+  ['bytes to text', parsing(17, (text) => text)],
+  ['64 bits to 32', parsing(20, (text) => Number(text) | 0)],
+  ['64 bits to BigInt', parsing(20, BigInt)],
+  ['text to what it holds', parsing(25, (text) => text.toUpperCase())],
+  ['JSON in text', parsing(25, (text) => (text[0] === '[' ? JSON.parse(text) : text))],
+])('parsers of pg that the application has set change nothing: %s', async (_, driver) => {
+  const { store } = await openOn(driver())
+  const entry = newEntry()
+  await store.insert(entry)
+  const claimed = await claimOne(store)
+  expect(claimed).toMatchObject({ id: entry.id, name: entry.name, body: entry.body, gap: false })
+  expect(await settle(store, claimed, { to: 'done' })).toBe(true)
   expect((await store.find({ limit: 1 }))[0]?.settledAt).toBeTypeOf('number')
 })
 

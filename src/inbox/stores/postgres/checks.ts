@@ -41,7 +41,7 @@ function isUnchanged(row: PostgresRow): boolean {
 }
 
 const changed =
-  'the pool changes names or values of results: give the inbox a pool of its own, without `transform` (postgres.js) or parsers of types (pg)'
+  'the pool changes names or values of results: give the inbox a pool of its own, without `transform` (postgres.js)'
 
 /** Only the first fault that applies is reported. */
 const faults: readonly ResultFault[] = [
