@@ -7,7 +7,7 @@ import type { Problem } from '../call.ts'
 import { type GrowingList, maxRows } from '../load.ts'
 import { filter, go, href, route } from '../route.ts'
 import { Button } from './actions.tsx'
-import { Empty, Failed, PageHead, Select } from './parts.tsx'
+import { Empty, Failed, PageHead, Select, type TitledProps } from './parts.tsx'
 import { Table, type TableProps } from './table.tsx'
 
 export interface FilterField extends Pick<Parameters<typeof Select>[0], 'label' | 'choices'> {
@@ -178,15 +178,11 @@ function Choice({ name, label, choices }: FilterField) {
   )
 }
 
-interface DetailFrameProps {
+interface DetailFrameProps extends TitledProps {
   /** Accessible name of the detail. */
   readonly label: string
-  readonly title: ComponentChildren
   readonly problem: Problem | undefined
   readonly onClose: () => void
-  readonly actions?: ComponentChildren
-  /** Nothing while it is requested, or if it is not there. */
-  readonly children: ComponentChildren
 }
 
 /** The frame of a detail; without content it says why, and can still be closed. */

@@ -35,6 +35,13 @@ const states: Readonly<Record<string, readonly [tone: Tone, sign: string, words?
 export const stateWords = (state: string) => states[state]?.[2] ?? state.replaceAll('_', ' ')
 export const toneOf = (state: string): Tone => states[state]?.[0] ?? 'calm'
 
+/** The parts of whatever has a title. */
+export interface TitledProps {
+  readonly title: ComponentChildren
+  readonly actions?: ComponentChildren
+  readonly children?: ComponentChildren
+}
+
 /** A state as a word with a sign: the colour only repeats both. */
 export function Status({ of }: { readonly of: string }) {
   const [tone, sign] = states[of] ?? (['calm', '•'] as const)
@@ -70,12 +77,7 @@ export function HttpStatus({ status }: { readonly status: number | undefined }) 
   )
 }
 
-interface NoticeProps {
-  readonly tone?: 'bad' | 'warn' | 'info'
-  readonly children: ComponentChildren
-}
-
-export function Notice({ tone = 'info', children }: NoticeProps) {
+export function Notice({ tone = 'info', children }: Partial<BadgeProps>) {
   return (
     <div class="notice" data-tone={tone} role={tone === 'bad' ? 'alert' : undefined}>
       {children}
@@ -93,15 +95,9 @@ export function Id({ of, href }: { readonly of: string; readonly href?: string }
   )
 }
 
-interface FactsProps {
-  /** Values by name; a fact without a value is left out. */
-  readonly of: Readonly<Record<string, ComponentChildren>>
-}
-
-export function Facts({ of }: FactsProps) {
-  const given = Object.entries(of).filter(
-    ([, value]) => value !== false && value !== null && value !== undefined && value !== '',
-  )
+/** Values by name; a fact without a value is left out. */
+export function Facts({ of }: { readonly of: Readonly<Record<string, ComponentChildren>> }) {
+  const given = Object.entries(of).filter(([, value]) => value || value === 0)
   return (
     <dl class="facts">
       {given.map(([name, value]) => (
@@ -114,14 +110,8 @@ export function Facts({ of }: FactsProps) {
   )
 }
 
-interface SectionProps {
-  readonly title: ComponentChildren
-  readonly actions?: ComponentChildren
-  readonly children: ComponentChildren
-}
-
 /** A part of a page in a frame; of a detail without one. */
-export function Card({ title, actions, children }: SectionProps) {
+export function Card({ title, actions, children }: TitledProps) {
   return (
     <section class="card">
       <header>
@@ -133,7 +123,7 @@ export function Card({ title, actions, children }: SectionProps) {
   )
 }
 
-export function Section({ title, children }: Omit<SectionProps, 'actions'>) {
+export function Section({ title, children }: TitledProps) {
   return (
     <section>
       <h3>{title}</h3>
@@ -142,13 +132,8 @@ export function Section({ title, children }: Omit<SectionProps, 'actions'>) {
   )
 }
 
-interface EmptyProps {
-  readonly title: string
-  readonly children?: ComponentChildren
-}
-
 /** Said in the place of a list without rows. */
-export function Empty({ title, children }: EmptyProps) {
+export function Empty({ title, children }: TitledProps) {
   return (
     <div class="empty">
       <h2>{title}</h2>
@@ -219,15 +204,13 @@ export function Select({ label, value, choices, onChange }: SelectProps) {
   )
 }
 
-interface PageProps {
+interface PageProps extends TitledProps {
   readonly title: string
   /** How many there are, in words. */
   readonly count?: string | undefined
-  readonly actions?: ComponentChildren
-  readonly children: ComponentChildren
 }
 
-export function PageHead({ title, count, actions }: Omit<PageProps, 'children'>) {
+export function PageHead({ title, count, actions }: PageProps) {
   document.title = `${title} · ${config.title}`
   return (
     <header>
