@@ -22,9 +22,9 @@ interface Read {
   readonly key: string
   readonly began: number
   readonly work: Promise<unknown>
-  readonly stop: AbortController
-  waiting: number
-  pending: boolean
+  /** Of the handler that asked first: handlers run in turn. */
+  readonly signal: AbortSignal
+  state: 'pending' | 'done' | 'failed'
 }
 
 /** Whether an event names a resource that a client reads. */
@@ -68,31 +68,33 @@ export class ResourceReads {
     if (!reader || !id) return null
     signal.throwIfAborted()
     const key = JSON.stringify([type, id])
-    const shared = this.#shared(key, delivery)
-    const read = shared ?? this.#begin(key, (stop) => reader.get(id, { signal: stop }))
+    const read =
+      this.#shared(key, delivery) ?? this.#begin(key, signal, () => reader.get(id, { signal }))
     this.#reads.set(delivery, read)
-    const resource = await waitFor(read, signal)
+    const resource = await orAborted(read.work, signal)
     // A copy: handlers may change it.
     return type === 'client' && isDeleted(resource) ? null : structuredClone(resource)
   }
 
   #shared(key: string, delivery: VerifiedDelivery): Read | undefined {
     const read = this.#reads.get(delivery)
-    if (!read || read.key !== key || read.stop.signal.aborted) return undefined
+    if (!read || read.key !== key || read.signal.aborted || read.state === 'failed')
+      return undefined
     const age = this.#now().getTime() - read.began
-    return read.pending || (age >= 0 && age < maxAge) ? read : undefined
+    return read.state === 'pending' || (age >= 0 && age < maxAge) ? read : undefined
   }
 
-  #begin(key: string, get: (signal: AbortSignal) => Promise<unknown>): Read {
-    const stop = new AbortController()
+  #begin(key: string, signal: AbortSignal, get: () => Promise<unknown>): Read {
     const began = this.#now().getTime()
-    const work = (async () => get(stop.signal))().then((found) => found ?? null, nullIfMissing)
-    const read: Read = { key, began, work, stop, waiting: 0, pending: true }
-    const end = () => {
-      read.pending = false
+    const work = (async () => get())().then((found) => found ?? null, nullIfMissing)
+    const read: Read = { key, began, work, signal, state: 'pending' }
+    const end = (state: Read['state']) => {
+      read.state = state
     }
-    // A read that failed is not shared any more.
-    work.then(end, () => stop.abort())
+    work.then(
+      () => end('done'),
+      () => end('failed'),
+    )
     return read
   }
 }
@@ -111,25 +113,6 @@ function noClient(tenant: string | undefined): WebhookError {
     'OPTION_INVALID',
     `the client function must return an object from createClient()${whose}, and no promise`,
   )
-}
-
-/** Waits with the handler's signal; the request is aborted once no handler waits for it. */
-async function waitFor(read: Read, signal: AbortSignal): Promise<unknown> {
-  read.waiting += 1
-  let isWaiting = true
-  const leave = () => {
-    if (!isWaiting) return
-    isWaiting = false
-    read.waiting -= 1
-    if (read.waiting === 0 && read.pending) read.stop.abort(signal.reason)
-  }
-  signal.addEventListener('abort', leave, { once: true })
-  try {
-    return await orAborted(read.work, signal)
-  } finally {
-    signal.removeEventListener('abort', leave)
-    leave()
-  }
 }
 
 /** A soft-deleted client stays readable (section 2.4); a handler gets null. */
