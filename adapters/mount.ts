@@ -34,7 +34,7 @@ type Mount = Readonly<Record<string, (...given: never[]) => unknown>>
 export function checkReceiver(mount: Mount, receiver: HandlesRequests, call?: string): void {
   if (typeof receiver?.handle === 'function') return
   const fix = call ?? `${Object.keys(mount).join()}(receiver)`
-  throw refusal(mount, `expects a receiver from createReceiver(): ${fix}`)
+  rejectMount(mount, `expects a receiver from createReceiver(): ${fix}`)
 }
 
 /** Refuses options of an adapter that has none; `where` says where they belong. */
@@ -44,7 +44,7 @@ export function checkNoOptions(
   where = 'options belong in createReceiver({ … })',
 ): void {
   if (given.every((one) => one === undefined)) return
-  throw refusal(mount, `takes a receiver alone: ${where}`)
+  rejectMount(mount, `takes a receiver alone: ${where}`)
 }
 
 export function checkPath(by: string, path: unknown): void {
@@ -60,26 +60,27 @@ export function checkMount(
 ): void {
   const unknown = Object.keys(options ?? {}).find((name) => !known.includes(name))
   if (unknown !== undefined) {
-    throw refusal(mount, `has no option '${unknown}'. Known options: ${known.join(', ')}`)
+    rejectMount(mount, `has no option '${unknown}'. Known options: ${known.join(', ')}`)
   }
   const { worker, waitUntil, address } = options ?? {}
   if (worker !== undefined && typeof worker?.runOnce !== 'function') {
-    throw refusal(mount, 'needs a `worker` from createWorker(receiver)')
+    rejectMount(mount, 'needs a `worker` from createWorker(receiver)')
   }
   if (waitUntil !== undefined && typeof waitUntil !== 'function') {
-    throw refusal(mount, "needs a function as `waitUntil`, e.g. Next's after")
+    rejectMount(mount, "needs a function as `waitUntil`, e.g. Next's after")
   }
   if (address !== undefined && typeof address !== 'function') {
-    throw refusal(mount, 'needs a function as `address`: (request, …context) => address')
+    rejectMount(mount, 'needs a function as `address`: (request, …context) => address')
   }
 }
 
-/** An error whose stack, and the excerpt that Node prints above it, begin at the application's call. */
-function refusal(mount: Mount, message: string): WebhookError {
+/** Throws an error whose stack begins at the application's call. */
+function rejectMount(mount: Mount, message: string): never {
   const [[by, entry] = []] = Object.entries(mount)
   const error = new WebhookError('OPTION_INVALID', `${by} ${message}`)
   Error.captureStackTrace?.(error, entry)
-  return error
+  // Node prints no excerpt of a line with these words, so the caller's line comes first.
+  throw [error, 'node-do-not-add-exception-line'][0]
 }
 
 /** Handles what the inbox kept, where the reply's status says that it kept something. */

@@ -220,13 +220,13 @@ function lastingPart(body: unknown, volatile: readonly string[]): Uint8Array {
 /** A name and a preset that was not called are what people pass instead of a preset. */
 function vendorHint(vendor: unknown): string {
   const name = typeof vendor === 'string' && /^[a-z]\w*$/i.test(vendor) ? vendor : 'onfido'
-  return `pass vendors.${name}(), with vendors from 'idv-webhooks/vendors'`
+  return `pass vendors.${name}() of 'idv-webhooks/vendors'`
 }
 
 function vendorReader(vendor: Vendor, { envelope }: ParseOptions): EnvelopeReader {
   if (!Array.isArray(vendor?.reading?.rules)) {
     throw invalid(
-      `vendor must be one of vendors.*() or of defineVendor(), got ${shown(vendor)}: ${vendorHint(vendor)}`,
+      `vendor must be a preset or the result of defineVendor(), got ${shown(vendor)}: ${vendorHint(vendor)}`,
     )
   }
   if (envelope !== undefined) {

@@ -136,7 +136,7 @@ const noBytes = new Uint8Array()
 export function toPassage(source: Source): Passage {
   if (typeof source?.headers !== 'object' || source.headers === null) {
     throw invalid(
-      `expected a delivery { body, headers }, got ${kindShown(source)}. In tests make one by await signedDelivery(event)`,
+      `receive() needs a delivery { body, headers }, got ${kindShown(source)}: in tests, await signedDelivery(event)`,
     )
   }
   const began = performance.now()

@@ -3,7 +3,7 @@ import { errorPage, type OutcomeCode, type WarningCode } from '../errors.ts'
 import { emitWarning } from '../host/runtime.ts'
 
 /**
- * Warns the operator, with the address of the page about the code: by a process warning if the
+ * Warns the operator, with the page about the code: by a process warning if the
  * runtime has them, else on the console. Never throws.
  */
 export function warn(message: string, about: OutcomeCode | WarningCode): void {

@@ -192,7 +192,9 @@ function standardReply(outcome: Outcome): Reply {
 }
 
 const noOutcome = () =>
-  invalid('toReply expects the outcome of a delivery, as receiver.receive() gives it')
+  invalid(
+    'toReply expects an outcome of receiver.receive(): toReply(await receiver.receive(delivery))',
+  )
 
 function errorReply(code: OutcomeCode, status: number | undefined): Reply {
   if (status === undefined) throw noOutcome()

@@ -69,7 +69,7 @@ export function createWorker(
     const inbox = steps.keeper
     if (isDurable(inbox)) return new InboxWorker(steps, inbox, options)
     const fix = 'createReceiver({ secret, inbox: createInbox({ store }) })'
-    throw invalid(`the receiver has no inbox to work on: ${fix}`, 'INBOX_INVALID')
+    throw invalid(`createWorker needs a receiver with an inbox: ${fix}`, 'INBOX_INVALID')
   })
 }
 
