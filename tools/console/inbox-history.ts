@@ -1,6 +1,8 @@
 // Arrivals over time, from the entries themselves, so that every process shows the same. It
 // reads a bounded number of entries, and says how far back they reach.
+import { defined } from '../../src/foundation/defined.ts'
 import type { Entry, EntryState } from '../../src/inbox/entry.ts'
+import type { EntryFilter } from '../../src/inbox/entry-query.ts'
 import type { Inbox } from '../../src/inbox/inbox.ts'
 
 /** The spans that can be asked for, in milliseconds. */
@@ -36,7 +38,8 @@ export async function historyOf(inbox: InboxReads, span: Span, now: Date): Promi
   const width = spans[span] / bars
   const end = Math.ceil(now.getTime() / width) * width
   const start = end - spans[span]
-  const { entries, whole } = await entriesSince(inbox, new Date(start))
+  const since = new Date(start)
+  const { entries, hasMore } = await readEntries(inbox, { since }, { count: pages * pageSize })
   const counts = Array.from({ length: bars }, () => ({}) as Record<EntryState, number>)
   const failures: Record<string, number> = {}
   for (const { receivedAt, state, failures: failed } of entries) {
@@ -53,18 +56,31 @@ export async function historyOf(inbox: InboxReads, span: Span, now: Date): Promi
       counts: own,
     })),
     failures,
-    ...(!whole && oldest !== undefined && { readBackTo: oldest }),
+    ...(hasMore && oldest !== undefined && { readBackTo: oldest }),
   }
 }
 
-async function entriesSince(inbox: InboxReads, since: Date) {
+interface EntriesOptions {
+  readonly count: number
+  readonly fits?: (entry: Entry) => boolean
+  readonly cursor?: string | undefined
+}
+
+/** Reads pages until enough entries fit what the store cannot filter by, at most ten pages. */
+export async function readEntries(
+  inbox: InboxReads,
+  filter: EntryFilter,
+  { count, fits, cursor }: EntriesOptions,
+) {
   const entries: Entry[] = []
-  let cursor: string | undefined
-  for (let page = 0; page < pages; page++) {
-    const found = await inbox.find({ since, limit: pageSize, ...(cursor && { cursor }) })
-    entries.push(...found.entries)
-    cursor = found.cursor
-    if (cursor === undefined) return { entries, whole: true }
+  let next = cursor
+  for (let page = 0; page < pages && entries.length < count; page++) {
+    const limit = fits ? pageSize : Math.min(pageSize, count)
+    const found = await inbox.find({ ...filter, limit, ...defined({ cursor: next }) })
+    entries.push(...(fits ? found.entries.filter(fits) : found.entries))
+    next = found.cursor
+    if (next === undefined) break
   }
-  return { entries, whole: false }
+  const hasMore = next !== undefined || entries.length > count
+  return { entries: entries.slice(0, count), hasMore, cursor: next }
 }

@@ -12,7 +12,7 @@ import { testSecret } from '../../src/signature/secrets.ts'
 import { capture } from '../../src/testing/capture.ts'
 import { ConsoleRefusal } from './access.ts'
 import type { ActivityLog } from './activity.ts'
-import { historyOf, type Span, spans } from './inbox-history.ts'
+import { historyOf, readEntries, type Span, spans } from './inbox-history.ts'
 
 /** The values that the routes get beside a request. */
 export interface ConsoleEnv {
@@ -69,27 +69,14 @@ function addReads(app: Hono<ConsoleEnv>, { inbox, activity, now }: RouteDeps): v
 /** Latencies are read with a target; the console shows only their percentiles. */
 const targetMs = 1000
 
-const maxPage = 500
-const maxPages = 10
-
-/** The newest entries that fit. The store does not filter by reason and handler: pages are read. */
-async function entriesFor(inbox: Inbox, query: QueryValues) {
-  const { limit = '100', reason, handler } = query
-  const wanted = Number(limit)
+/** The newest entries that fit; the store does not filter by reason and handler. */
+function entriesFor(inbox: Inbox, query: QueryValues) {
+  const { limit = '100', reason, handler, cursor } = query
   const fits = ({ reason: own, failures, handled }: Entry) =>
     (!reason || own === reason) &&
     (!handler || handled.includes(handler) || failures.some((one) => one.handler === handler))
-  const size = reason || handler ? maxPage : Math.min(maxPage, wanted)
-  const found: Entry[] = []
-  let { cursor } = query
-  for (let page = 0; page < maxPages && found.length < wanted; page++) {
-    const next = await inbox.find({ ...filterOf(query), limit: size, ...defined({ cursor }) })
-    found.push(...next.entries.filter(fits))
-    cursor = next.cursor
-    if (cursor === undefined) break
-  }
-  const hasMore = cursor !== undefined || found.length > wanted
-  return { entries: found.slice(0, wanted), hasMore, cursor }
+  const options = { count: Number(limit), cursor, ...((reason || handler) && { fits }) }
+  return readEntries(inbox, filterOf(query), options)
 }
 
 function addReveals(app: Hono<ConsoleEnv>, { inbox, activity }: RouteDeps): void {
