@@ -57,7 +57,7 @@ const inlinedTypes = ['@standard-schema/spec']
 const bundle = await bundleConsole()
 // One for all builds: it names what any of them has bundled.
 const notices = thirdPartyNotices([...inlinedTypes, ...bundle.packages])
-await writeSharedFiles(bundle, notices)
+writeSharedFiles(bundle)
 
 const define = { __SCHEMA__: JSON.stringify(readSchema()) }
 

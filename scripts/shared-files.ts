@@ -1,34 +1,18 @@
 // What bundles of the package load on demand, and leave to a file beside them: the console's front
-// end, the mailer, the diagnosis of refusals, the stores.
+// end, the diagnosis of refusals, the stores.
 import { mkdirSync, writeFileSync } from 'node:fs'
-import { build, type Plugin } from 'esbuild'
+import type { Plugin } from 'esbuild'
 import type { ConsoleBundle } from './bundle-console.ts'
 
 const assets = 'console-assets.cjs'
-const mailer = 'mailer.cjs'
 
-/**
- * Writes the files that several builds share. They are CommonJS, which both formats can load;
- * `notices` lists the packages that are in them.
- */
-export async function writeSharedFiles(bundle: ConsoleBundle, notices: Plugin): Promise<void> {
+/** Writes the files that several builds share. They are CommonJS, which both formats can load. */
+export function writeSharedFiles(bundle: ConsoleBundle): void {
   mkdirSync('dist/diagnosis', { recursive: true })
   const text = JSON.stringify({ script: bundle.script, style: bundle.style })
   writeFileSync(`dist/${assets}`, `exports.loadAssets = async () => (${text})\n`)
   writeFileSync('dist/diagnosis/none.cjs', 'exports.diagnose = async () => undefined\n')
   writeFileSync('dist/diagnosis/none.js', 'export const diagnose = async () => undefined\n')
-  await build({
-    stdin: { contents: "export { createTransport } from 'nodemailer'", resolveDir: '.' },
-    outfile: `dist/${mailer}`,
-    bundle: true,
-    format: 'cjs',
-    platform: 'node',
-    target: 'es2023',
-    minify: true,
-    legalComments: 'none',
-    logLevel: 'error',
-    plugins: [notices],
-  })
 }
 
 /** A plugin of the build: leaves these files out of every bundle that loads them. */
@@ -37,7 +21,6 @@ export const sharedFiles: Plugin = {
   setup({ onResolve }) {
     const outside = (file: string) => () => ({ path: `./${file}`, external: true })
     onResolve({ filter: /^\.\/assets\.ts$/ }, outside(assets))
-    onResolve({ filter: /^nodemailer$/ }, outside(mailer))
   },
 }
 

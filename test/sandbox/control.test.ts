@@ -1,6 +1,4 @@
-import { once } from 'node:events'
 import { request as httpRequest } from 'node:http'
-import { SMTPServer } from 'smtp-server'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { SandboxOptions } from '../../tools/sandbox/options.ts'
 import { minimal } from './conformance-rows.ts'
@@ -215,44 +213,6 @@ describe('a verification', () => {
     await call('POST', '/_sandbox/reset')
     await call('PUT', '/_sandbox/snapshot', { body })
     expect(await read()).toMatchObject(given)
-  })
-
-  test('invitations are sent over SMTP when it is set', async () => {
-    const mails: string[] = []
-    const server = new SMTPServer({
-      authOptional: true,
-      onData(stream, _session, done) {
-        const chunks: Buffer[] = []
-        stream.on('data', (chunk) => chunks.push(chunk))
-        stream.on('end', () => {
-          mails.push(Buffer.concat(chunks).toString())
-          done()
-        })
-      },
-    })
-    server.listen(0, '127.0.0.1')
-    await once(server.server, 'listening')
-    closing.push(() => new Promise<void>((resolve) => server.close(resolve)))
-    const { port } = server.server.address() as { port: number }
-    const { sandbox, call, create } = await fresh({ smtpUrl: `smtp://127.0.0.1:${port}` })
-    const { accessToken } = await create({ subjectEmail: 's@x.example' })
-    await sandbox.flush()
-    const [mail] = mails
-    expect(mail).toContain('To: s@x.example')
-    expect(mail?.replaceAll('=\r\n', '')).toContain(accessToken)
-    const { body } = await call('GET', '/_sandbox/outbox')
-    expect(body.data[0].transport).toBe('sent')
-  })
-
-  test('a verification is created even when the mail server is down, and the outbox says why', async () => {
-    const { sandbox, call, create } = await fresh({ smtpUrl: 'smtp://127.0.0.1:1' })
-    expect((await create({ subjectEmail: 's@x.example' })).status).toBe('initiated')
-    await sandbox.flush()
-    const [mail] = (await call('GET', '/_sandbox/outbox')).body.data
-    expect(mail).toMatchObject({
-      transport: 'failed',
-      error: expect.stringContaining('ECONNREFUSED'),
-    })
   })
 })
 

@@ -4,7 +4,7 @@ import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { inspect } from 'node:util'
 import { Hono } from 'hono'
-import { afterEach, expect, test, vi } from 'vitest'
+import { afterEach, expect, test } from 'vitest'
 import { createEvents, streamEvents } from '../../tools/sandbox/events.ts'
 import type { SandboxOptions } from '../../tools/sandbox/options.ts'
 import { createEventSource } from './event-source.ts'
@@ -83,26 +83,6 @@ test('a watcher that leaves is forgotten', async () => {
   await new Promise(setImmediate)
   expect(bus.listenerCount('change')).toBe(0)
   expect(getEventListeners(sandboxEnd.signal, 'abort')).toEqual([])
-})
-
-test('mail is sent only by the option, whatever the environment says, and /_sandbox names the host', async () => {
-  vi.stubEnv('SMTP_URL', 'smtp://127.0.0.1:1').stubEnv('IDV_SMTP_URL', 'smtp://127.0.0.1:1')
-  closing.push(() => vi.unstubAllEnvs())
-  const said = async (options: SandboxOptions) => {
-    const sandbox = await fresh(options)
-    await sandbox.fetch(`${sandbox.baseUrl}/verifications`, {
-      method: 'POST',
-      headers: { 'x-api-key': sandbox.apiKey, 'content-type': 'application/json' },
-      body: '{"type":"idv","requirements":["document"],"subjectEmail":"s@x.example"}',
-    })
-    await sandbox.flush()
-    const { mail } = await (await sandbox.fetch(`${sandbox.url}/_sandbox`)).json()
-    return [sandbox.snapshot().state.outbox[0]?.transport, mail]
-  }
-  expect(await said({})).toEqual(['none', 'is kept in the outbox, and not sent'])
-  expect(await said({ smtpUrl: '' })).toEqual(['none', 'is kept in the outbox, and not sent'])
-  const smtpUrl = 'smtp://user:hush@127.0.0.1:1'
-  expect(await said({ smtpUrl })).toEqual(['failed', 'is sent by 127.0.0.1:1'])
 })
 
 test.each([

@@ -134,13 +134,11 @@ type SandboxLine =
         control: string
         apiKey: string
         seed: string | number
-        /** The host that mail is sent by, when IDV_SMTP_URL is set. */
-        mailServer?: string
         /** The secret is shown only if the sandbox generated it. */
       } & ({ secret: string } | { secretFrom: string })
     >
   | JsonLine<'verification', { id: string; status: string }>
-  | JsonLine<'mail', { kind: string; transport: string }>
+  | JsonLine<'mail', { kind: string; verificationId: string }>
   | JsonLine<
       'delivery',
       {

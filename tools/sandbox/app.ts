@@ -26,7 +26,6 @@ export interface AppOptions {
   /** Requests per minute for every organization; false for no limit; undefined for its plan's. */
   readonly rateLimit: number | false | undefined
   /** The host that sends the mail; undefined while it is only kept. */
-  readonly mailServer: string | undefined
   /** The host that it listens on; undefined while it does not. */
   readonly listenHost: () => string | undefined
   /** Further names that it answers to. */
@@ -140,7 +139,7 @@ function mountDocuments(app: Hono, routes: ControlRoutes, options: AppOptions): 
   mount(app, mounted)
 }
 
-function indexOf({ origin, mailServer }: AppOptions) {
+function indexOf({ origin }: AppOptions) {
   const api = `${origin()}${apiPath}`
   const control = `${origin()}${controlPath}`
   return {
@@ -153,7 +152,6 @@ function indexOf({ origin, mailServer }: AppOptions) {
     outbox: `${control}/outbox`,
     deliveries: `${control}/deliveries`,
     events: `${control}/events`,
-    mail: mailServer ? `is sent by ${mailServer}` : 'is kept in the outbox, and not sent',
     example: `curl -X POST ${api}/verifications -H 'x-api-key: key_acme' -H 'content-type: application/json' -d '{"type":"idv","requirements":["document"],"subjectName":"Auto Approve"}'`,
   }
 }

@@ -254,7 +254,7 @@ function stateRoutes(state: State) {
       },
     ),
     'GET /outbox': route('The mail that the service would send', { response: list(json) }, () => ({
-      data: state.outbox.list(),
+      data: state.outbox,
     })),
     'GET /assumptions': route(
       'What the service’s document does not show, and how the sandbox reads it',

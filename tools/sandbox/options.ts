@@ -37,8 +37,6 @@ export interface SandboxOptions {
    * is one: then neither side needs a port.
    */
   readonly fetch?: Fetch | undefined
-  /** Sends the mail, e.g. `smtp://127.0.0.1:1025`; none is sent without it, or with ''. */
-  readonly smtpUrl?: string
 }
 
 /** @throws WebhookError `OPTION_INVALID` */

@@ -21,7 +21,6 @@ import { readDataFile } from './data-file.ts'
 import { checked } from './exchange.ts'
 import { HttpError } from './http-error.ts'
 import { checkOptions, checkSameStart, type SandboxOptions, startOptions } from './options.ts'
-import { smtpHost, smtpMailer } from './outbox.ts'
 import { apiPath } from './paths.ts'
 import { profile } from './profile.ts'
 import { actionsBody } from './schemas/control.ts'
@@ -121,7 +120,6 @@ export function openSandbox(options: SandboxOptions, saved?: SavedState) {
   const app = createApp({
     state,
     rateLimit: options.rateLimit,
-    mailServer: options.smtpUrl ? smtpHost(options.smtpUrl) : undefined,
     listenHost: () => listening.at(-1)?.host,
     hosts: options.hosts ?? [],
     origin: url,
@@ -204,7 +202,7 @@ function stateOf(
   options: SandboxOptions,
   { saved, origin }: { readonly saved: SavedState | undefined; readonly origin: () => string },
 ): State {
-  const { now, data, fetch: send = fetch, smtpUrl, deliveryTimeout, vendor } = options
+  const { now, data, fetch: send = fetch, deliveryTimeout, vendor } = options
   // A new seed each time; it is shown, so that a run can be repeated.
   const seed = () => encode(crypto.getRandomValues(new Uint8Array(8)), 'hex')
   return new State({
@@ -213,7 +211,6 @@ function stateOf(
     send,
     timeoutMs: deliveryTimeout ?? vendor?.delivery.timeout ?? profile.delivery.timeoutMs,
     vendor,
-    mailer: smtpUrl ? smtpMailer(smtpUrl) : undefined,
     origin,
     data,
     saved,

@@ -14,10 +14,10 @@ import { createEvents } from './events.ts'
 import { checked } from './exchange.ts'
 import { FaultRules } from './faults.ts'
 import { Organizations, type RateVerdict, seededOrganizations } from './organizations.ts'
-import { type Mailer, Outbox } from './outbox.ts'
 import { SeededRandom } from './random.ts'
 import {
   type ClientRow,
+  type Mail,
   type SavedState,
   type Snapshot,
   type StartOptions,
@@ -35,7 +35,6 @@ export interface StateOptions {
   readonly timeoutMs: number
   /** The vendor in whose form events are sent; the service's own by default. */
   readonly vendor: Vendor | undefined
-  readonly mailer: Mailer | undefined
   /** The address of the sandbox, for links; no slash at the end. */
   readonly origin: () => string
   /** The name of the data file. */
@@ -53,7 +52,8 @@ export class State {
   readonly faults: FaultRules
   readonly deliveries: Deliveries
   readonly organizations: Organizations
-  readonly outbox: Outbox
+  /** The mail that the service would send: invitations (section 4.1), shared results (section 2.3). */
+  readonly outbox: Mail[] = []
   readonly origin: () => string
   /** In the order of creation, by id. */
   readonly verifications = new Map<string, VerificationRow>()
@@ -80,7 +80,6 @@ export class State {
     const faults = new FaultRules(random, () => this.#changed('faults', { faults: faults.list() }))
     this.faults = faults
     this.organizations = new Organizations(random)
-    this.outbox = new Outbox(options.mailer, (mail) => this.#changed('mail', mail))
     this.deliveries = new Deliveries({
       ...options,
       clock,
@@ -169,10 +168,15 @@ export class State {
     this.#replace(structuredClone(this.#initial))
   }
 
-  /** Resolves when no delivery and no mail is due. */
+  /** Keeps a mail to be read. */
+  mail(mail: Mail): void {
+    this.outbox.push(mail)
+    this.#changed('mail', mail)
+  }
+
+  /** Resolves when no delivery is due. */
   async flush(): Promise<void> {
     await this.deliveries.flush()
-    await this.outbox.flush()
     await this.saved()
   }
 
@@ -203,7 +207,7 @@ export class State {
         seq: this.#seq,
         verifications: [...this.verifications.values()],
         clients: [...this.clients.values()],
-        outbox: this.outbox.list(),
+        outbox: this.outbox,
         ...this.organizations.dump(),
       },
       webhooks: this.deliveries.dump(),
@@ -216,7 +220,7 @@ export class State {
     this.faults.load(next.faults)
     this.#seq = state.seq
     this.organizations.load(state)
-    this.outbox.load(state.outbox)
+    this.outbox.splice(0, this.outbox.length, ...state.outbox)
     this.verifications.clear()
     for (const row of state.verifications) {
       this.verifications.set(row.resource.id, row)

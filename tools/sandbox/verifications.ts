@@ -108,11 +108,11 @@ function clientName(client: ClientRow | undefined): string | null {
   return name ? [...name].slice(0, limits.subjectName).join('') : null
 }
 
-function invite({ outbox, random, origin }: State, resource: Resource): void {
+function invite(state: State, resource: Resource): void {
   if (resource.subjectEmail === null) return
-  const link = `${origin()}${subjectPath}${resource.accessToken}`
-  outbox.put({
-    id: random.uuid(),
+  const link = `${state.origin()}${subjectPath}${resource.accessToken}`
+  state.mail({
+    id: state.random.uuid(),
     kind: 'invitation',
     to: resource.subjectEmail,
     subject: `${resource.requestorCompany} asks you to verify your identity`,
@@ -226,20 +226,20 @@ function announce(
 }
 
 /** Section 4.1: the third parties get the result on approval, with the fields that they share. */
-function share({ outbox, random, clock }: State, row: VerificationRow): void {
+function share(state: State, row: VerificationRow): void {
   const result: Readonly<Record<string, unknown>> = { ...assemble(row) }
   for (const party of row.thirdParties ?? []) {
     const fields = ['id', 'status', 'score', 'subjectName', ...(party.sharedFields ?? [])]
     const shared = fields.filter((field) => field !== 'accessToken' && Object.hasOwn(result, field))
-    outbox.put({
-      id: random.uuid(),
+    state.mail({
+      id: state.random.uuid(),
       kind: 'shared_result',
       to: party.email,
       subject: `A verification was shared with ${party.org ?? party.name}`,
       text: `${row.resource.requestorCompany} shares a verification with you: ${row.resource.status}.\n`,
       verificationId: row.resource.id,
       organizationId: row.resource.orgId,
-      createdAt: clock.now().toISOString(),
+      createdAt: state.clock.now().toISOString(),
       shared: Object.fromEntries(shared.map((field) => [field, result[field]])),
     })
   }

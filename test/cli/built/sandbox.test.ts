@@ -127,22 +127,6 @@ test.each([
   expect(said).not.toContain(secret)
 })
 
-test('names at its start the mail server of IDV_SMTP_URL, and heeds no SMTP_URL', async () => {
-  const other = { SMTP_URL: 'smtp://127.0.0.1:1' }
-  const args = ['--port', '0', '--json', '--quiet']
-  expect(await ready(run(args, other))).not.toHaveProperty('mailServer')
-  const own = { ...other, IDV_SMTP_URL: 'smtp://user:hush@127.0.0.1:9' }
-  expect(await ready(run(args, own))).toMatchObject({ mailServer: '127.0.0.1:9' })
-  const child = run(['--port', '0', '--quiet'], own)
-  let said = ''
-  for await (const line of createInterface({ input: child.stderr })) {
-    said += `${line}\n`
-    if (/^ {2}seed/.test(line)) break
-  }
-  expect(said).toContain('  mail     is sent by 127.0.0.1:9 (IDV_SMTP_URL)')
-  expect(said).not.toContain('hush')
-})
-
 test('prints once the secret that it made', async () => {
   const made = await ready(run(['--port', '0', '--json', '--quiet']))
   expect(made.secret).toMatch(/.{16}/)

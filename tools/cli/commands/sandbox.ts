@@ -53,7 +53,7 @@ export const sandbox = (session: Session) =>
     .action(act(session, run))
 
 async function run(session: Session, options: SandboxCommandOptions) {
-  const { out, signal, cwd, env } = session
+  const { out, signal, cwd } = session
   const { host, port, seed, at, data, to, events, rateLimit, unlimited, allowHost } = options
   if (events && !to) {
     throw new CliError('USAGE', '--events needs an address: pass --to <url>')
@@ -71,7 +71,6 @@ async function run(session: Session, options: SandboxCommandOptions) {
       secret,
       hosts: allowHost,
       rateLimit: unlimited ? (false as const) : rateLimit,
-      smtpUrl: env.IDV_SMTP_URL,
       subscriptions: to?.map((url) => defined({ url, events })),
     }),
   )
@@ -80,7 +79,7 @@ async function run(session: Session, options: SandboxCommandOptions) {
     await made.listen({ port, host }).catch((error: unknown) => {
       throw listenError(error, port)
     })
-    announce(session, made, made.secret === secret ? secretOrigin(session, options) : undefined)
+    announce(out, made, made.secret === secret ? secretOrigin(session, options) : undefined)
     // A failure to watch must not stop the sandbox.
     if (!options.quiet) watching = watch(session, made).catch(() => {})
     if (!signal.aborted) await once(signal, 'abort')
@@ -93,13 +92,11 @@ async function run(session: Session, options: SandboxCommandOptions) {
 }
 
 /** Prints the API key, and the secret if the caller did not provide it. */
-function announce({ out, env }: Session, made: Sandbox, secretFrom: string | undefined): void {
+function announce(out: Session['out'], made: Sandbox, secretFrom: string | undefined): void {
   const { url, baseUrl, apiKey, secret, seed } = made
   const control = `${url}/_sandbox`
   const origin = secretFrom === undefined ? { secret } : { secretFrom }
-  const { IDV_SMTP_URL: smtpUrl } = env
-  const mail = smtpUrl ? { mailServer: new URL(smtpUrl).host } : {}
-  out.record({ type: 'ready', url, baseUrl, control, apiKey, ...origin, ...mail, seed })
+  out.record({ type: 'ready', url, baseUrl, control, apiKey, ...origin, seed })
   out.say(`the sandbox is ready on ${out.tint('bold', url)}`)
   const shown = secretFrom === undefined ? secret : `(from ${secretFrom})`
   const lines = {
@@ -108,7 +105,6 @@ function announce({ out, env }: Session, made: Sandbox, secretFrom: string | und
     control,
     key: apiKey,
     secret: shown,
-    ...(mail.mailServer && { mail: `is sent by ${mail.mailServer} (IDV_SMTP_URL)` }),
     seed: String(seed),
   }
   for (const [name, value] of Object.entries(lines)) out.say(`  ${name.padEnd(8)} ${value}`)
@@ -144,9 +140,9 @@ async function watch({ out }: Session, { fetch, url }: Sandbox): Promise<void> {
       out.record({ type: 'verification', id, status })
       out.data(`verification ${id}  ${status}`)
     } else if (event === 'mail') {
-      const { kind, transport } = data as Readonly<Record<'kind' | 'transport', string>>
-      out.record({ type: 'mail', kind, transport })
-      out.data(`mail  ${kind}  ${transport === 'none' ? 'in the outbox' : transport}`)
+      const { kind, verificationId } = data as Readonly<Record<'kind' | 'verificationId', string>>
+      out.record({ type: 'mail', kind, verificationId })
+      out.data(`mail  ${kind}  ${verificationId}`)
     } else if (event === 'delivery') printDelivery(out, printed, data as WatchedDelivery)
   }
 }

@@ -20,9 +20,6 @@ function isSignable(value: unknown): boolean {
   return Array.isArray(fixtures) && scheme !== undefined && !isPublicKey(scheme.algorithm)
 }
 
-const isSmtp = (value: unknown) =>
-  value === '' || /^smtps?:\/\/[^/]/i.test(String(URL.parse(String(value))))
-
 const limit = z.union([z.int().min(0), z.literal(false)], {
   error: 'must be a whole number, 0 or more, or false',
 })
@@ -45,7 +42,5 @@ export const optionsSchema = z
     deliveryTimeout: z.int().min(1).max(longestTimer),
     hosts: z.array(text),
     fetch: such((value) => typeof value === 'function', 'a function, e.g. toFetch(receiver)'),
-    // A password in it must not be repeated.
-    smtpUrl: z.custom(isSmtp, 'must be an address such as smtp://127.0.0.1:1025, or empty'),
   })
   .partial()

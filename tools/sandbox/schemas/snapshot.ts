@@ -69,10 +69,6 @@ const mail = z.object({
   link: z.string().optional(),
   /** The data shared with a third party. */
   shared: json.optional(),
-  /** Where the mail stands: only kept, or handed to the mail server. */
-  transport: z.enum(['none', 'pending', 'sent', 'failed']),
-  /** Why the mail server did not take it. */
-  error: z.string().optional(),
 })
 
 const organization = z.object({

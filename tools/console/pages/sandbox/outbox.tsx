@@ -6,7 +6,7 @@ import { Time } from '../time.tsx'
 import { Copy } from '../ui/actions.tsx'
 import { Json } from '../ui/bytes.tsx'
 import { Detail, type DetailProps, type FilterField, ListPage } from '../ui/list-page.tsx'
-import { Badge, Empty, Facts, Id, Notice } from '../ui/parts.tsx'
+import { Empty, Facts, Id, Notice } from '../ui/parts.tsx'
 import type { Column } from '../ui/table.tsx'
 import { NewVerification } from './overview.tsx'
 import { control, type Mail } from './resources.ts'
@@ -41,8 +41,7 @@ export function OutboxPage() {
         <Empty title="No mail yet">
           <p>
             A verification with an email address sends its subject an invitation; third parties get
-            the result when it is approved. Both appear here. The sandbox sends them only with
-            smtpUrl or IDV_SMTP_URL.
+            the result when it is approved. Both appear here; the sandbox sends no mail.
           </p>
           <NewVerification />
         </Empty>
@@ -55,14 +54,8 @@ const columns: readonly Column<Mail>[] = [
   { head: 'To', cell: ({ to }) => to },
   { head: 'Subject', kind: 'main', cell: ({ subject }) => subject },
   { head: 'Kind', kind: 'more', cell: ({ kind }) => kind.replace('_', ' ') },
-  { head: 'Transport', kind: 'more', cell: (mail) => <Transport of={mail} /> },
   { head: 'Created', kind: 'end', cell: ({ createdAt }) => <Time at={createdAt} /> },
 ]
-
-function Transport({ of: { transport } }: { readonly of: Mail }) {
-  const words = transport === 'none' ? 'not sent' : transport
-  return <Badge tone={transport === 'failed' ? 'bad' : 'calm'}>{words}</Badge>
-}
 
 function MailDetail({ id, onClose }: DetailProps) {
   const { data, problem } = useMails()
@@ -87,10 +80,8 @@ function MailDetail({ id, onClose }: DetailProps) {
               Verification: verificationId && (
                 <Id of={verificationId} href={href(['verifications', verificationId])} />
               ),
-              Transport: <Transport of={mail} />,
             }}
           />
-          {mail.error && <Notice tone="bad">{mail.error}</Notice>}
           <p class="mail">{mail.text}</p>
           {shared && <Json label="Shared result" value={shared} />}
         </>
