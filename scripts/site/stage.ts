@@ -13,7 +13,6 @@ export function stage(pages: readonly Page[]): string[] {
     ...examples.map((file) => [file, `${file}.md`] as const),
     ...examples.map((file) => [dirname(file), 'examples/index.md'] as const),
     ...downloads().map((file) => [file, `/${basename(file)}`] as const),
-    ['docs/decisions', 'decisions/index.md'] as const,
   ])
   for (const page of pages) {
     write(page.path, relinked(page, readFileSync(join(root, page.file), 'utf8'), places))

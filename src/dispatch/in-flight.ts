@@ -6,8 +6,6 @@ export function endProcess(isEnding = true): void {
   processState().isEnding = isEnding
 }
 
-export const isProcessEnding = (): boolean => processState().isEnding
-
 /** Resolves when no receiver of the process has a delivery in flight. */
 export async function noneInProcess(): Promise<void> {
   const { busy, onIdle } = processState()

@@ -74,7 +74,11 @@ const frameworks = [
 /** The peers without which an import path does not load. `npm test` links the repository's own. */
 const peers = ['@nestjs', '@opentelemetry', 'reflect-metadata', 'rxjs']
 /** Bundlers that build an application in a test, besides those of the list above. */
-const bundlers = ['@rollup/plugin-node-resolve@16.0.3', 'webpack@5.112.2']
+const bundlers = [
+  '@rollup/plugin-commonjs@29.0.3',
+  '@rollup/plugin-node-resolve@16.0.3',
+  'webpack@5.112.2',
+]
 const nodeVersions = ['20.20.2', '22.18.0', '24.21.0']
 const workerds = ['workerd@1.20261117.1', 'workerd@1.20260730.1']
 const runtimes = ['bun@1.4.5', 'deno@2.9.6', ...workerds]
