@@ -1,7 +1,6 @@
 // node:http, and Koa or Nest over it.
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { Readable } from 'node:stream'
-import readRawBody from 'raw-body'
+import type { Readable } from 'node:stream'
 import { Chunks, isBytes } from '../src/foundation/bytes.ts'
 import { nextTurn } from '../src/host/runtime.ts'
 import type { BodyFault, BodyReading, Incoming, Reply } from '../src/index.ts'
@@ -159,11 +158,18 @@ function onEnd(this: Readable): void {
 function wholeBody({ request, reading, first, chunks }: ArrivingBody) {
   const isHttp2 = request.httpVersionMajor >= 2
   if (chunks) {
-    const read = readRawBody(Readable.from(chunks.blocks()), { limit: reading.limit })
+    const read = readChunks(chunks, reading.limit)
     return isHttp2 ? read.then((bytes) => unlessReset(request, bytes)) : read
   }
   const bytes = first ?? new Uint8Array()
   return isHttp2 ? unlessReset(request, bytes) : bytes
+}
+
+/** Loads raw-body with the first such body: the edge runtime of Next.js has no modules of Node. */
+async function readChunks(chunks: Chunks, limit: number): Promise<Uint8Array> {
+  const { default: readRawBody } = await import('raw-body')
+  const { Readable } = process.getBuiltinModule('node:stream')
+  return readRawBody(Readable.from(chunks.blocks()), { limit })
 }
 
 /** A stream that has ended closes too. */

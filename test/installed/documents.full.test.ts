@@ -89,15 +89,19 @@ describe('README.md', () => {
   })
 })
 
-test.each(['README.md', ...guides, ...errorPages])('%s links to what is in the package', (file) => {
-  const installed = join(bare, 'node_modules/idv-webhooks')
-  const links = [...read(file).matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = '']) => link)
-  const relative = links.filter((link) => !/^[a-z]+:|^#/.test(link))
-  for (const link of relative) {
-    const path = join(installed, file, '..', link.replace(/#.*/, ''))
-    expect(existsSync(path), link).toBe(true)
-  }
-})
+test.each(['README.md', ...guides, ...errorPages])(
+  '%s links to what is in the package, and to pictures of the repository',
+  (file) => {
+    const installed = join(bare, 'node_modules/idv-webhooks')
+    const links = [...read(file).matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = '']) => link)
+    const relative = links.filter((link) => !/^[a-z]+:|^#/.test(link))
+    for (const link of relative) {
+      const isPicture = /\.(png|svg)$/.test(link)
+      const path = join(isPicture ? root : installed, file, '..', link.replace(/#.*/, ''))
+      expect(existsSync(path), link).toBe(true)
+    }
+  },
+)
 
 test('the program of each error page prints what it says', async () => {
   const programs = errorPages.flatMap((file) => {

@@ -76,6 +76,7 @@ const peers = ['@nestjs', '@opentelemetry', 'reflect-metadata', 'rxjs']
 /** Bundlers that build an application in a test, besides those of the list above. */
 const bundlers = [
   '@rollup/plugin-commonjs@29.0.3',
+  '@rollup/plugin-json@6.1.0',
   '@rollup/plugin-node-resolve@16.0.3',
   'webpack@5.112.2',
 ]

@@ -48,7 +48,7 @@ test('the programs and commands of the skill do what it says', async () => {
   for (const line of commands) {
     const [, ...args] = line.replace(`localhost:${port}`, `127.0.0.1:${actual}`).split(' ')
     const { stdout } = await run('npx', ['--no-install', ...args], { cwd: app, env })
-    expect(stdout).toMatch(args[1] === 'send' ? /handled/ : /holds .*exact bytes/s)
+    expect(stdout).toMatch(args[1] === 'send' ? /handled/ : /pass .*exact bytes/s)
   }
   writeFileSync(join(folder, 'handlers.test.mjs'), handlers)
   const { stdout } = await run(process.execPath, ['--test', 'handlers.test.mjs'], { cwd: folder })

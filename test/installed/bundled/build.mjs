@@ -1,6 +1,7 @@
 // Builds server.mjs with each bundler into a folder of its own; prints the files and what was warned of.
 import { dirname, join } from 'node:path'
 import commonjs from '@rollup/plugin-commonjs'
+import json from '@rollup/plugin-json'
 import { nodeResolve } from '@rollup/plugin-node-resolve'
 import { build as esbuild } from 'esbuild'
 import { rollup } from 'rollup'
@@ -22,7 +23,7 @@ const builds = {
     const bundle = await rollup({
       input: entry,
       external: /^node:/,
-      plugins: [nodeResolve({ exportConditions: ['node'] }), commonjs()],
+      plugins: [nodeResolve({ exportConditions: ['node'] }), commonjs(), json()],
       onwarn: ({ id, message }) => {
         if (id?.includes('idv-webhooks')) warned.push(message)
       },
