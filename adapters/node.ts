@@ -155,21 +155,15 @@ function onEnd(this: Readable): void {
   body.resolve(first && !body.chunks && request.httpVersionMajor < 2 ? first : wholeBody(body))
 }
 
-function wholeBody({ request, reading, first, chunks }: ArrivingBody) {
-  const isHttp2 = request.httpVersionMajor >= 2
+async function wholeBody({ request, reading, first, chunks }: ArrivingBody) {
+  let bytes = first ?? new Uint8Array()
   if (chunks) {
-    const read = readChunks(chunks, reading.limit)
-    return isHttp2 ? read.then((bytes) => unlessReset(request, bytes)) : read
+    // Not loaded before: the edge runtime of Next.js has no modules of Node.
+    const { default: readRawBody } = await import('raw-body')
+    const { Readable } = process.getBuiltinModule('node:stream')
+    bytes = await readRawBody(Readable.from(chunks.blocks()), { limit: reading.limit })
   }
-  const bytes = first ?? new Uint8Array()
-  return isHttp2 ? unlessReset(request, bytes) : bytes
-}
-
-/** Loads raw-body with the first such body: the edge runtime of Next.js has no modules of Node. */
-async function readChunks(chunks: Chunks, limit: number): Promise<Uint8Array> {
-  const { default: readRawBody } = await import('raw-body')
-  const { Readable } = process.getBuiltinModule('node:stream')
-  return readRawBody(Readable.from(chunks.blocks()), { limit })
+  return unlessReset(request, bytes)
 }
 
 /** A stream that has ended closes too. */
