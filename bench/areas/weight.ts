@@ -204,6 +204,8 @@ async function bundled(contents: string, external: readonly string[]): Promise<n
       'util',
       'os',
       'child_process',
+      'string_decoder',
+      'async_hooks',
       ...external,
     ],
     logLevel: 'silent',
