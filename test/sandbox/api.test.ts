@@ -332,9 +332,9 @@ describe('bad input is answered in the error form', () => {
 })
 
 describe('OpenAPI', () => {
-  test.each([`${api}/openapi.json`, '/_sandbox/openapi.json'])('%s is valid 3.1', async (path) => {
+  test('the document is valid 3.1', async () => {
     const { call } = await fresh()
-    const { status, body } = await call('GET', path, { key: null })
+    const { status, body } = await call('GET', `${api}/openapi.json`, { key: null })
     expect(status).toBe(200)
     const { valid, errors } = await new Validator().validate(body)
     expect(errors).toBeUndefined()

@@ -216,6 +216,32 @@ describe('a verification', () => {
   })
 })
 
+/** The routes of the control plane, as docs/sandbox.md lists them. */
+const routes = {
+  '/verifications/{id}/actions': 'POST',
+  '/clients/{id}': 'PATCH DELETE',
+  '/subscriptions': 'GET POST',
+  '/subscriptions/{id}': 'GET PATCH DELETE',
+  '/subscriptions/{id}/rotate': 'POST',
+  '/deliveries': 'GET',
+  '/deliveries/{id}': 'GET',
+  '/deliveries/{id}/resend': 'POST',
+  '/resend': 'POST',
+  '/flush': 'POST',
+  '/clock': 'GET PUT',
+  '/clock/advance': 'POST',
+  '/faults': 'GET PUT DELETE',
+  '/reset': 'POST',
+  '/snapshot': 'GET PUT',
+  '/outbox': 'GET',
+  '/assumptions': 'GET',
+  '/organizations': 'GET',
+  '/organizations/{id}': 'PATCH',
+  '/api-keys': 'GET POST',
+  '/api-keys/{id}/rotate': 'POST',
+  '/api-keys/{id}': 'DELETE',
+}
+
 describe('the control plane', () => {
   test('a sandbox on loopback answers to names of this machine, and not to pages of other sites', async () => {
     const { sandbox } = await fresh()
@@ -386,31 +412,23 @@ describe('the control plane', () => {
 
   test('every documented route answers, and other methods and paths are rejected in the error form', async () => {
     const { call } = await fresh()
-    const { paths } = (await call('GET', '/_sandbox/openapi.json')).body
-    delete paths['/events']
-    for (const [path, operations] of Object.entries<object>(paths)) {
+    for (const [path, served] of Object.entries(routes)) {
       const at = `/_sandbox${path.replace('{id}', 'x')}`
-      for (const method of Object.keys(operations)) {
-        const { status } = await call(
-          method.toUpperCase(),
-          at,
-          method === 'get' ? {} : { body: {} },
-        )
+      const methods = served.split(' ')
+      for (const method of methods) {
+        const { status } = await call(method, at, method === 'GET' ? {} : { body: {} })
         expect(status, `${method} ${at}`).not.toBe(405)
         expect(status, `${method} ${at}`).toBeLessThan(500)
       }
-      const other = ['get', 'post', 'put', 'patch', 'delete'].find((one) => !(one in operations))
+      const other = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].find((one) => !methods.includes(one))
       if (!other) continue
-      const refused = await call(other.toUpperCase(), at)
+      const refused = await call(other, at)
       expect([refused.status, refused.body.code], `${other} ${at}`).toEqual([
         405,
         'METHOD_NOT_ALLOWED',
       ])
-      for (const method of Object.keys(operations)) {
-        expect(refused.headers.get('allow')).toContain(method.toUpperCase())
-      }
+      for (const method of methods) expect(refused.headers.get('allow')).toContain(method)
     }
-    expect(Object.keys(paths).length).toBeGreaterThan(15)
     expect((await call('GET', '/_sandbox/nothing')).status).toBe(404)
   })
 })

@@ -12,10 +12,9 @@ import { controlRoutes, createControl } from './control.ts'
 import { streamEvents } from './events.ts'
 import { formBody, mount } from './exchange.ts'
 import { HttpError, notFound } from './http-error.ts'
-import { apiDocument, controlDocument } from './openapi.ts'
+import { apiDocument } from './openapi.ts'
 import { type RateVerdict, rateOf } from './organizations.ts'
 import { apiPath, consolePath, controlPath, deprecation, subjectPath } from './paths.ts'
-import type { ControlRoutes } from './schemas/control.ts'
 import type { Organization, VerificationRow } from './schemas/snapshot.ts'
 import type { State } from './state.ts'
 import { isOpen } from './transitions.ts'
@@ -54,7 +53,7 @@ export function createApp(options: AppOptions): Hono {
   mountConsole(app, state)
   app.use(`${apiPath}/*`, (context, next) => meetFault(context, next, options))
   const routes = controlRoutes(state)
-  mountDocuments(app, routes, options)
+  mountDocuments(app, options)
   const subject = ({ req }: Context) => subjectPage(state, req.param('token') ?? '', req.raw)
   mount(app, [
     {
@@ -124,11 +123,10 @@ function guardOrigin(request: Request): void {
 }
 
 /** The documents, and where everything is, at the addresses that the sandbox prints. */
-function mountDocuments(app: Hono, routes: ControlRoutes, options: AppOptions): void {
+function mountDocuments(app: Hono, options: AppOptions): void {
   const { origin } = options
   const documents: Record<string, () => unknown> = {
     [`${apiPath}/openapi.json`]: () => apiDocument(origin()),
-    [`${controlPath}/openapi.json`]: () => controlDocument(routes, origin()),
   }
   for (const path of ['/', apiPath, `${apiPath}/`, controlPath, `${controlPath}/`]) {
     documents[path] = () => indexOf(options)
@@ -147,7 +145,6 @@ function indexOf({ origin }: AppOptions) {
     api,
     apiDocument: `${api}/openapi.json`,
     control,
-    controlDocument: `${control}/openapi.json`,
     assumptions: `${control}/assumptions`,
     outbox: `${control}/outbox`,
     deliveries: `${control}/deliveries`,

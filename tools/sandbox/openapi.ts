@@ -1,14 +1,13 @@
-// OpenAPI 3.1 of the API with its webhooks, and of the control plane, from the routes that the
-// sandbox serves.
+// OpenAPI 3.1 of the API with its webhooks, from the endpoints that the sandbox serves.
 import type { EndpointName } from '../../src/client/api-error.ts'
 import { endpoints } from '../../src/client/contract.ts'
 import { defined } from '../../src/foundation/defined.ts'
 import { type EventName, eventNames } from '../../src/protocol/names.ts'
 import { errorBodySchema, validationErrorSchema } from '../../src/protocol/resources.ts'
 import { HttpError } from './http-error.ts'
-import { apiPath, controlPath, legacyPaths } from './paths.ts'
+import { apiPath, legacyPaths } from './paths.ts'
 import { componentSchemas, eventSchema, jsonSchema, queryParameters } from './schemas/api.ts'
-import { json as anyObject, type ControlRoutes, type Documented } from './schemas/control.ts'
+import type { Documented } from './schemas/control.ts'
 
 type DocumentPaths = Record<string, Record<string, object>>
 
@@ -80,42 +79,6 @@ export function apiDocument(origin: string): object {
         },
       },
     },
-  }
-}
-
-/** The document of the control plane. */
-export function controlDocument(routes: ControlRoutes, origin: string): object {
-  const paths: DocumentPaths = {}
-  for (const [place, route] of Object.entries(routes)) {
-    const { summary, query, body, bodyOptional, response = anyObject, status = 200 } = route
-    const [method = '', path = ''] = place.split(' ')
-    const operation = {
-      operationId: place.toLowerCase().replaceAll(/\W+(\w?)/g, (_, letter) => letter.toUpperCase()),
-      summary,
-      parameters: parameters(path, query),
-      requestBody: body && { required: !bodyOptional, content: json(body) },
-      responses: {
-        [status]: answer('Success', response),
-        default: answer('Rejected', errorBodySchema),
-      },
-    }
-    add(paths, { path, method }, defined(operation))
-  }
-  paths['/events'] = {
-    get: {
-      operationId: 'watch',
-      summary: 'What happens, as it happens; resumable by Last-Event-ID',
-      responses: {
-        '200': { description: 'Server-sent events', content: { 'text/event-stream': {} } },
-      },
-    },
-  }
-  return {
-    openapi: '3.1.0',
-    info: { title: 'Sandbox control plane', version: '1.0.0' },
-    servers: [{ url: `${origin}${controlPath}` }],
-    paths,
-    components: { schemas: componentSchemas() },
   }
 }
 

@@ -130,7 +130,6 @@ export const sandboxTime = dateTime.check(
 export const seed = z.union([z.string(), z.number()])
 
 export const clockBody = z.object({ now: z.optional(sandboxTime), frozen: z.boolean().optional() })
-export const clockSchema = z.object({ now: dateTime, frozen: z.boolean() })
 export const advanceBody = z
   .strictObject({ seconds: seconds.optional(), days: z.number().min(0).max(36_500).optional() })
   .refine((body) => body.seconds !== undefined || body.days !== undefined, {
@@ -146,8 +145,6 @@ export const keySchema = z.object({
   createdAt: dateTime,
 })
 export const keyBody = z.object({ organizationId: z.string() })
-export const list = <Item extends z.core.$ZodType>(item: Item) =>
-  z.looseObject({ data: z.array(item) })
 export const reveal = z.object({ reveal: z.enum(['true', 'false']).optional() })
 
 /** A schema of what a route takes or gives. */
@@ -158,7 +155,7 @@ export type Documented = z.core.$ZodType
 
 export type SchemaIssue = z.core.$ZodIssue
 
-/** The input and the answer of a route of the control plane. */
+/** The input of a route of the control plane, and the status of its answer. */
 interface RouteDetails<Query, Body> {
   readonly query?: Schema<Query>
   readonly body?: Schema<Body>
@@ -167,13 +164,10 @@ interface RouteDetails<Query, Body> {
   readonly maxBytes?: number
   /** 200 by default. */
   readonly status?: number
-  /** Any JSON object by default. */
-  readonly response?: Documented
 }
 
 /** A route of the control plane; `handle` gets the id of the path, and checked input. */
 export interface ControlRoute<Query = unknown, Body = unknown> extends RouteDetails<Query, Body> {
-  readonly summary: string
   handle(input: { readonly id: string; readonly query: Query; readonly body: Body }): unknown
 }
 
@@ -182,9 +176,8 @@ export type ControlRoutes = Readonly<Record<string, ControlRoute>>
 
 /** Types the input of a handler by the schemas beside it. */
 export function route<Query, Body>(
-  summary: string,
   details: RouteDetails<Query, Body>,
   handle: ControlRoute<Query, Body>['handle'],
 ): ControlRoute {
-  return { summary, ...details, handle } as ControlRoute
+  return { ...details, handle } as ControlRoute
 }

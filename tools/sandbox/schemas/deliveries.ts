@@ -2,7 +2,7 @@
 // control plane shows. Bytes are base64.
 import * as z from 'zod'
 import { eventNames } from '../../../src/protocol/names.ts'
-import { dateTime, paginationSchema } from '../../../src/protocol/resources.ts'
+import { dateTime } from '../../../src/protocol/resources.ts'
 import { attemptFaults, plannedFaults } from './faults.ts'
 
 /** `held` while its subscription is paused, `dropped` by a fault or with its subscription. */
@@ -94,12 +94,6 @@ const whole = z.coerce.number().int().min(1)
 export const deliveryQuery = deliveryFilter.extend({
   page: whole.optional(),
   limit: whole.max(1000).optional(),
-})
-
-/** A list of deliveries. */
-export const deliveryPage = z.looseObject({
-  data: z.array(deliverySummarySchema),
-  pagination: z.optional(paginationSchema),
 })
 
 export type Attempt = Readonly<z.infer<typeof attemptSchema>>
