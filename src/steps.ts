@@ -8,10 +8,9 @@ import type { HandlerReport } from './dispatch/handler.ts'
 import { InFlight } from './dispatch/in-flight.ts'
 import { type ContextServices, RunningHandlers, runTask, type Task } from './dispatch/run.ts'
 import { checkMilliseconds, invalid, kindShown } from './foundation/check.ts'
-import { type Clock, millisecondsOf, systemClock } from './foundation/clock.ts'
+import { millisecondsOf, systemClock } from './foundation/clock.ts'
 import { defined } from './foundation/defined.ts'
 import { type Incoming, Intake } from './intake/intake.ts'
-import type { Observation } from './observe/observe.ts'
 import { Observers } from './observe/observers.ts'
 import { checkedOptions, type Keeper, type ReceiverOptions, registrationLimits } from './options.ts'
 import { Replies } from './outcome/reply.ts'
@@ -71,10 +70,6 @@ export class Steps {
     this.dispatcher = new Dispatcher(names, registrationLimits(inbox, this.finality.canReverse))
   }
 
-  get now(): Clock {
-    return this.observers.now
-  }
-
   get tenants(): readonly (string | undefined)[] | undefined {
     return this.verifier.tenants
   }
@@ -82,10 +77,6 @@ export class Steps {
   /** Whether `context.fetch()` has a client to ask. */
   get fetches(): boolean {
     return this.#reads.hasClient
-  }
-
-  observe(seen: Observation, place?: string): void {
-    this.observers.report(seen, place)
   }
 
   /** One attempt: runs the given handlers, each with its own context. */

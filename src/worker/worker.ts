@@ -108,7 +108,11 @@ class InboxWorker implements Worker {
     if (operated.has(steps)) return
     operated.add(steps)
     inbox.onOperated(({ duration, ...one }) => {
-      steps.observe({ type: 'operated', ...timed(steps.now(), duration), ...one })
+      steps.observers.report({
+        type: 'operated',
+        ...timed(steps.observers.now(), duration),
+        ...one,
+      })
     })
   }
 
@@ -244,9 +248,9 @@ class InboxWorker implements Worker {
       if (!silent) return
       const stored = now - (await this.#inbox.sinceStored())
       if (stored > silent.since + 1_000) return this.#idle.arrived(stored)
-      const times = timed(this.#steps.now(), now - silent.since)
+      const times = timed(this.#steps.observers.now(), now - silent.since)
       const since = times.startedAt
-      this.#steps.observe({ type: 'silence', ...times, since, usual: silent.usual })
+      this.#steps.observers.report({ type: 'silence', ...times, since, usual: silent.usual })
     } catch (error) {
       this.#failed({ asked: 'stats', error, began })
     }
@@ -271,15 +275,15 @@ class InboxWorker implements Worker {
 
   #reportSettled({ id, storedAt, duration, ...settled }: SettledEntry): void {
     const age = Math.max(0, this.#inbox.now().getTime() - storedAt)
-    const at = this.#steps.now()
+    const at = this.#steps.observers.now()
     const times = duration === undefined ? { at } : timed(at, duration)
     const seen = { type: 'settled' as const, ...times, entryId: id, ...settled, age }
-    this.#steps.observe(seen, this.#inbox.place)
+    this.#steps.observers.report(seen, this.#inbox.place)
   }
 
   #failed({ asked, error, began }: FailedRequest): void {
-    const times = timed(this.#steps.now(), performance.now() - began)
-    this.#steps.observe({ type: 'store', ...times, asked, error: describeError(error) })
+    const times = timed(this.#steps.observers.now(), performance.now() - began)
+    this.#steps.observers.report({ type: 'store', ...times, asked, error: describeError(error) })
   }
 }
 
