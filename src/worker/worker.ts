@@ -107,12 +107,9 @@ class InboxWorker implements Worker {
     this.#retention = new Retention(inbox, (failed) => this.#failed(failed))
     if (operated.has(steps)) return
     operated.add(steps)
+    const { observers } = steps
     inbox.onOperated(({ duration, ...one }) => {
-      steps.observers.report({
-        type: 'operated',
-        ...timed(steps.observers.now(), duration),
-        ...one,
-      })
+      observers.report({ type: 'operated', ...timed(observers.now(), duration), ...one })
     })
   }
 
