@@ -28,20 +28,15 @@ interface Proven {
 export function walk(steps: Steps, passage: Passage, { proof, source }: Proven): Outcomes {
   if (!proof.ok) return proofRefused(proof)
   const { delivery } = proof
-  if (steps.keeper) return keep(steps, passage, { delivery, source, keeper: steps.keeper })
+  if (steps.keeper) return keep(steps, passage, delivery, { source, keeper: steps.keeper })
   return handle(steps, passage, delivery, steps.parser(delivery, source))
-}
-
-interface KeptBy {
-  readonly delivery: VerifiedDelivery
-  readonly source: EventSource
-  readonly keeper: Keeper
 }
 
 async function keep(
   steps: Steps,
   passage: Passage,
-  { delivery, source, keeper }: KeptBy,
+  delivery: VerifiedDelivery,
+  { source, keeper }: { readonly source: EventSource; readonly keeper: Keeper },
 ): Promise<Outcome> {
   const parsed = steps.peek(delivery, source)
   if (parsed.ok) passage.event = parsed.event

@@ -65,11 +65,12 @@ export class InFlight {
   leave(group: InFlightGroup): void {
     group.size -= 1
     this.#size -= 1
-    if (group.size === 0 && group.onEmpty.length > 0) callAll(group.onEmpty)
+    if (group.size === 0) for (const resolve of group.onEmpty) resolve()
     if (this.#size > 0) return
     const { busy, onIdle } = this.#process
     busy.delete(this.#abort)
-    if (busy.size === 0 && onIdle.length > 0) callAll(onIdle)
+    if (busy.size > 0 || onIdle.length === 0) return
+    for (const resolve of onIdle.splice(0)) resolve()
   }
 
   /** Resolves when the deliveries that are in flight now have ended. */
@@ -85,8 +86,4 @@ export class InFlight {
   async none(): Promise<void> {
     while (this.#size > 0) await this.settled()
   }
-}
-
-function callAll(waiting: (() => void)[]): void {
-  for (const resolve of waiting.splice(0)) resolve()
 }
