@@ -12,28 +12,28 @@ const sum = (files: readonly string[]) => files.reduce((all, file) => all + line
 
 /** Lines that a room may have; the first pattern that fits a file gives its room. */
 const rooms: readonly (readonly [room: string, files: RegExp, lines: number])[] = [
-  ['flat files, delivery and errors', /^src\/[\w-]+\.ts$/, 1_922],
-  ['intake', /^src\/intake\//, 280],
-  ['foundation', /^src\/foundation\//, 580],
+  ['flat files, delivery and errors', /^src\/[\w-]+\.ts$/, 1_902],
+  ['intake', /^src\/intake\//, 277],
+  ['foundation', /^src\/foundation\//, 577],
   ['host', /^src\/host\//, 240],
-  ['dispatch', /^src\/dispatch\//, 1_048],
-  ['outcome and observe', /^src\/(outcome|observe)\//, 1_460],
-  ['signature', /^src\/signature\//, 2_075],
-  ['protocol', /^src\/protocol\//, 2_277],
+  ['dispatch', /^src\/dispatch\//, 1_026],
+  ['outcome and observe', /^src\/(outcome|observe)\//, 1_458],
+  ['signature', /^src\/signature\//, 2_071],
+  ['protocol', /^src\/protocol\//, 2_275],
   ['redaction', /^src\/redaction\//, 300],
-  ['worker', /^src\/worker\//, 1_385],
-  ['memory', /^src\/inbox\/stores\/memory\//, 618],
+  ['worker', /^src\/worker\//, 1_384],
+  ['memory', /^src\/inbox\/stores\/memory\//, 615],
   ['sqlite', /^src\/inbox\/stores\/sqlite\//, 2_958],
   ['postgres', /^src\/inbox\/stores\/postgres\//, 3_522],
   ['inbox policy and move', /^src\/inbox\//, 3_045],
-  ['client', /^src\/client\//, 2_830],
-  ['vendors', /^src\/vendors\//, 2_245],
-  ['testing', /^src\/testing\//, 1_050],
-  ['adapters', /^adapters\//, 1_035],
+  ['client', /^src\/client\//, 2_824],
+  ['vendors', /^src\/vendors\//, 2_238],
+  ['testing', /^src\/testing\//, 1_049],
+  ['adapters', /^adapters\//, 1_032],
   ['conformance', /^tools\/conformance\//, 1_412],
-  ['sandbox', /^tools\/sandbox\//, 5_080],
-  ['console', /^tools\/console\//, 5_900],
-  ['cli', /^tools\/cli\//, 7_050],
+  ['sandbox', /^tools\/sandbox\//, 4_860],
+  ['console', /^tools\/console\//, 5_890],
+  ['cli', /^tools\/cli\//, 7_042],
 ]
 
 describe('lines', () => {
@@ -47,9 +47,9 @@ describe('lines', () => {
     expect(sum(code.filter((file) => roomOf(file) === room))).toBeLessThanOrEqual(lines)
   })
 
-  test('all rooms together have at most 49,400 lines in 380 files', () => {
-    expect(sum(code)).toBeLessThanOrEqual(49_400)
-    expect(code.length).toBeLessThanOrEqual(380)
+  test('all rooms together have at most 48,000 lines in 360 files', () => {
+    expect(sum(code)).toBeLessThanOrEqual(48_000)
+    expect(code.length).toBeLessThanOrEqual(360)
   })
 })
 
