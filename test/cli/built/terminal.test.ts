@@ -124,7 +124,7 @@ describe('at a terminal, of every long or asking command', () => {
     expect(whole.code).toBe(0)
     const silent = await serve(() => {})
     const { until, press, ended } = startAtTerminal(['doctor', '--to', silent], { env })
-    await until(/WEBHOOK_SECRET/)
+    await until(/asks whether/)
     press(interrupt)
     expect((await ended).code).toBe(130)
   })

@@ -117,6 +117,7 @@ async function probe(session: Session, target: ProbeTarget, checked: CheckReport
   const { url, extra, timeout, scheme } = target
   const address = new URL('/idv-webhooks-doctor', url).href
   const asked = { url: address, method: 'GET', headers: extra.all, body: new Uint8Array() }
+  out.progress('asks whether anything responds')
   const nowhere = await deliver(asked, { timeout, signal })
   const isReachable = nowhere.error === undefined
   const clock = checkClock(nowhere.headers.date, session.now(), scheme)
