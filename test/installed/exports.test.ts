@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { isBuiltin } from 'node:module'
 import { join } from 'node:path'
@@ -20,6 +20,24 @@ test("every door's exports are those of the snapshot", async () => {
   await expect(`${JSON.stringify(JSON.parse(printed), null, 2)}\n`).toMatchFileSnapshot(
     'doors.snapshot',
   )
+})
+
+test.each([
+  ['createInbox', 'inbox', '{}'],
+  ['fixture', 'testing', "'verification.aproved'"],
+  ['postgresStore', 'inbox/postgres', '{}'],
+  ['sqliteStore', 'inbox/sqlite', "''"],
+  ['toExpress', 'express', 'undefined'],
+  ['toFetch', 'fetch', '{}'],
+])('Node shows a mistake in a call of %s with no line of ours above it', (name, path, given) => {
+  const [loaded, call] = [`'idv-webhooks/${path}'`, `${name}(${given})`]
+  const printed = (type: string, load: string) => {
+    const args = [`--input-type=${type}`, '-e', `${load}\n${call}`]
+    return spawnSync(process.execPath, args, { cwd: app, encoding: 'utf8' }).stderr
+  }
+  const excerpt = printed('module', `import { ${name} } from ${loaded}`).split('\n')
+  expect(excerpt.slice(0, 2)).toEqual([expect.stringMatching(/eval1:2$/), call])
+  expect(printed('commonjs', `const { ${name} } = require(${loaded})`)).toMatch(/^WebhookError: /)
 })
 
 test('no built file reaches for a package that a user has not', () => {

@@ -47,7 +47,7 @@ test('an error of the package names its page once, on a line of its own', async 
   const quoted = { env: { WEBHOOK_SECRET: '"a-secret"' } }
   const ran = await golden('error-page', to, quoted)
   expect(ran.code).toBe(2)
-  expect(ran.stderr.match(/\/errors\/secret-invalid/g)).toHaveLength(1)
+  expect(ran.stderr.match(/\S+\/errors\/secret-invalid\.md/g)).toHaveLength(1)
   const { records } = await runJson(to, quoted)
   expect(records[0]?.message).not.toContain('/errors/')
   expect(ran.stderr).toContain(`\n${records[0]?.page}\n`)
