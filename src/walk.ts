@@ -1,7 +1,6 @@
 // The way of a proved delivery: an inbox keeps it, or it is parsed and its handlers run.
 import { isProbe, toArrival, toArrivals } from './arrival.ts'
 import { type VerifiedDelivery, withProof } from './delivery.ts'
-import type { Kept } from './inbox/entry.ts'
 import type { Keeper } from './options.ts'
 import {
   attempted,
@@ -45,19 +44,20 @@ async function keep(
       await keeper.check?.()
       return handle(steps, passage, delivery, parsed)
     }
-    const isSeveral = parsed.ok && parsed.others !== undefined
-    if (isSeveral && !keeper.keepAll) throw new TypeError('the inbox has no keepAll')
-    const kept = isSeveral
-      ? keeper.keepAll?.(toArrivals(delivery, parsed, source))
-      : keeper.keep(toArrival(delivery, parsed, source))
-    return withProof({ ...(await (kept as Promise<Kept>)) }, delivery)
+    if (!parsed.ok || !parsed.others) {
+      const kept = await keeper.keep(toArrival(delivery, parsed, source))
+      return withProof({ ...kept }, delivery)
+    }
+    if (!keeper.keepAll) throw new TypeError('the inbox has no keepAll')
+    const kept = await keeper.keepAll(toArrivals(delivery, parsed, source))
+    return withProof({ ...kept }, delivery)
   } catch (error) {
     const message = 'the inbox did not keep the delivery'
     return withProof({ kind: 'failed', code: 'STORE_UNAVAILABLE', message, error }, delivery)
   }
 }
 
-/** Handles the events of a body one after the other; one that fails does not stop the others. */
+/** Handles the events of a body in turn; a failed event does not stop the others. */
 async function handleAll(
   steps: Steps,
   passage: Passage,
@@ -89,7 +89,8 @@ function handle(
   passage.event = event
   const registrations = event.receivedName === probeName ? [] : steps.dispatcher.match(event)
   if (registrations.length === 0) return withProof({ kind: 'ignored', event }, delivery)
-  const reports = steps.run({ event, key, delivery, registrations, attempt: 1 })
+  const lasting = parsed.part === undefined ? undefined : parsed.lasting
+  const reports = steps.run({ event, key, lasting, delivery, registrations, attempt: 1 })
   if (!(reports instanceof Promise)) return withProof(attempted(event, reports), delivery)
   return reports.then((all) => withProof(attempted(event, all), delivery))
 }

@@ -95,6 +95,17 @@ test('an event that comes again beside others is a duplicate, and the others are
   expect((await inbox.find()).entries).toHaveLength(3)
 })
 
+test('events without an id have keys of their own, the same when the sender repeats them', async () => {
+  const receiver = createReceiver({ secret, validate: 'off' })
+  const keys: string[] = []
+  receiver.on('*', (_, { idempotencyKey }) => void keys.push(idempotencyKey))
+  const unnamed = two.map(({ id: _, ...event }) => event)
+  for (let time = 0; time < 2; time++) await receiver.receive(await deliveryOf(unnamed))
+  const [first, second] = keys
+  expect(first).not.toBe(second)
+  expect(keys).toEqual([first, second, first, second])
+})
+
 test('a list of which one element is no event is refused whole', async () => {
   const receiver = createReceiver({ secret, observe: () => {} })
   let calls = 0

@@ -22,7 +22,7 @@ interface Read {
   readonly key: string
   readonly began: number
   readonly work: Promise<unknown>
-  /** Of the handler that asked first: handlers run in turn. */
+  /** The signal of the handler that asked first; handlers run in turn. */
   readonly signal: AbortSignal
   state: 'pending' | 'done' | 'failed'
 }

@@ -61,9 +61,10 @@ export interface Task {
   readonly delivery: VerifiedDelivery
   readonly registrations: readonly Registration[]
   readonly attempt: number
-  /** The inbox's id of it. */
   readonly entryId?: string
-  /** The body's SHA-256 in hex, on runtimes that only hash asynchronously. */
+  /** The event's part of a body that holds several: without an id its key is the hash of this. */
+  readonly lasting?: Uint8Array | undefined
+  /** The SHA-256 of these bytes in hex, on runtimes that only hash asynchronously. */
   readonly bodyHash?: string
   readonly extras?: ContextExtras
   /** The handlers of the run that it belongs to; the receiver's own by default. */
@@ -101,7 +102,7 @@ class HandlerContext implements Context {
   readonly handler: string
   readonly #task: Task
   readonly #services: ContextServices
-  /** By `performance.now()`. */
+  /** When the handler began, by `performance.now()`. */
   readonly #began: number
   #controller: AbortController | undefined
   #reason: unknown
@@ -215,10 +216,10 @@ class HandlerContext implements Context {
  * without an id and an inbox has the hash of its body, which other events may share. The tenant's
  * part is escaped, so that no id passes for another kind of key.
  */
-function idempotencyKeyOf({ key: id, entryId, bodyHash, delivery }: Task): string {
+function idempotencyKeyOf({ key: id, entryId, bodyHash, lasting, delivery }: Task): string {
   const unnamed = () =>
     entryId === undefined
-      ? `sha256=${bodyHash ?? sha256Hex?.(delivery.body) ?? ''}`
+      ? `sha256=${bodyHash ?? sha256Hex?.(lasting ?? delivery.body) ?? ''}`
       : `entry=${entryId}`
   const key = id === undefined ? unnamed() : id.replace(/^(?=(?:sha256|entry|id)=)/, 'id=')
   const { tenant } = delivery
@@ -230,7 +231,7 @@ function idempotencyKeyOf({ key: id, entryId, bodyHash, delivery }: Task): strin
 export type HearAttempt = (report: HandlerReport, task: Task, duration: number) => void
 
 /**
- * Runs the handlers of an attempt in turn; one that fails does not stop the others. Returns a promise
+ * Runs the handlers of an attempt in turn; a failed handler does not stop the others. Returns a promise
  * only if a handler does, or the runtime hashes asynchronously.
  */
 export function runTask(
@@ -240,7 +241,7 @@ export function runTask(
 ): readonly HandlerReport[] | Promise<readonly HandlerReport[]> {
   // WebCrypto only hashes asynchronously, so it is done before a handler can ask.
   if (!sha256Hex && (task.key ?? task.entryId ?? task.bodyHash) === undefined) {
-    return sha256(task.delivery.body).then((hash) =>
+    return sha256(task.lasting ?? task.delivery.body).then((hash) =>
       runTask({ ...task, bodyHash: toHex(hash) }, services, ended),
     )
   }

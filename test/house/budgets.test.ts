@@ -12,11 +12,11 @@ const sum = (files: readonly string[]) => files.reduce((all, file) => all + line
 
 /** Lines that a room may have; the first pattern that fits a file gives its room. */
 const rooms: readonly (readonly [room: string, files: RegExp, lines: number])[] = [
-  ['flat files, delivery and errors', /^src\/[\w-]+\.ts$/, 1_902],
+  ['flat files, delivery and errors', /^src\/[\w-]+\.ts$/, 1_903],
   ['intake', /^src\/intake\//, 277],
   ['foundation', /^src\/foundation\//, 577],
   ['host', /^src\/host\//, 240],
-  ['dispatch', /^src\/dispatch\//, 1_026],
+  ['dispatch', /^src\/dispatch\//, 1_027],
   ['outcome and observe', /^src\/(outcome|observe)\//, 1_458],
   ['signature', /^src\/signature\//, 2_071],
   ['protocol', /^src\/protocol\//, 2_275],
