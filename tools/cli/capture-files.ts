@@ -1,4 +1,4 @@
-// Captures from files, folders or stdin, all read and checked before one is used.
+// Reads captures from files, folders or stdin, and checks all of them before one is used.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
 import { reasonOf } from '../../src/errors.ts'

@@ -26,7 +26,7 @@ export interface DeliveryAnswer {
   /** 0 without a response. */
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
-  /** The headers in their order and spelling, with repeated ones. */
+  /** The headers in the order and spelling of the response, repeated ones included. */
   readonly rawHeaders: RawHeaders
   /** Up to `maxBytes` of it. */
   readonly body: Uint8Array

@@ -70,7 +70,9 @@ function usageError({ message }: CommanderError, args: readonly string[]): CliEr
   return new CliError('USAGE', [sentence, hint, 'See --help.'].filter(Boolean).join(' '))
 }
 
-/** Spellings of other tools and places where newcomers put a value, with what to write instead. */
+/**
+ * Spellings and places of values that newcomers bring from other tools, with what to write instead.
+ */
 const familiar: readonly (readonly [command: RegExp, fault: RegExp, hint: string])[] = [
   [
     /^(send|capture|replay|doctor|sandbox|mcp)$/,
@@ -97,13 +99,13 @@ const secretLike = [/^[0-9a-fA-F]{32,}$/, /^(?!\/)(?=.*\d)(?=.*[a-z])(?=.*[A-Z])
 function withoutSecrets(message: string, args: readonly string[]): string {
   const values = args.flatMap((arg) => [arg, arg.slice(arg.indexOf('=') + 1)])
   const secrets = values.filter(looksSecret)
-  // The longer first: one may be part of another.
+  // The longer word first: one may be part of another.
   secrets.sort((one, other) => other.length - one.length)
   const start = message.replace(secretForm, '…')
   return secrets.reduce((text, secret) => text.replaceAll(secret, '…'), start)
 }
 
-/** Whether a text could be a secret in place of another value. */
+/** Tells whether a text in another option's place could be a secret. */
 export function looksSecret(text: string): boolean {
   return text.startsWith('whsec_') || secretLike.some((pattern) => pattern.test(text))
 }

@@ -2,7 +2,10 @@
 import { errorPage, type OutcomeCode } from '../../src/index.ts'
 import type { AnswerOutcome, DeliveryAnswer } from './deliver.ts'
 
-/** For every code: without a hint of its own, one would get that of its status, which is about others. */
+/**
+ * A hint for every code: a code without one would get the hint of its status, which is about other
+ * codes.
+ */
 const byCode: Readonly<Record<OutcomeCode, string>> = {
   SIGNATURE_MISSING:
     'no signature reached the receiver: a proxy drops the header, or the receiver expects another one (use the same scheme on both sides)',

@@ -58,7 +58,9 @@ async function run(session: Session, args: readonly string[], [first, second]: r
   }
 }
 
-/** `help inbox redrive` as `inbox redrive --help`: commander reads one name after `help`. */
+/**
+ * Turns `help inbox redrive` into `inbox redrive --help`: commander reads one name after `help`.
+ */
 function helpLast(args: readonly string[]): string[] {
   return args[0] === 'help' && args.length > 2 ? [...args.slice(1), '--help'] : [...args]
 }
@@ -73,7 +75,7 @@ function readEarly(args: readonly string[]) {
     json: own.includes('--json'),
     color: !own.includes('--no-color'),
     config: spaced === -1 ? joined : own[spaced + 1],
-    /** The run only prints what the program knows about itself. */
+    /** True if the run only prints the program's help or version. */
     helpOnly: own.some((arg) => /^(-h|--help|-V|--version|--map|help)$/.test(arg)),
     operands: own.filter(
       (arg, at) => !arg.startsWith('-') && !(spaced !== -1 && at === spaced + 1),
@@ -81,7 +83,10 @@ function readEarly(args: readonly string[]) {
   }
 }
 
-/** Ctrl-C and the like end a run in order, a second one immediately; so does broken output. */
+/**
+ * Ends a run in order at Ctrl-C and similar signals or when output breaks; a second signal ends it
+ * at once.
+ */
 function interruption(ending: RunEnding): AbortSignal {
   const controller = new AbortController()
   const stop = () => {
@@ -105,7 +110,7 @@ function reportFailure(error: unknown, out: Output, run: FailedRun): ExitCode {
   if (error instanceof CommanderError && error.exitCode === 0) return exitCodes.ok
   const { code, message, exitCode, page } = failureOf(error, run)
   out.record({ type: 'error', code, message, ...(page && { page }) })
-  // Quoted text may hold lines of its own, which a CI server would take for commands.
+  // Quoted text may have line breaks, and a CI server would read such a line as its own command.
   out.say(`${out.tint('red', 'error:')} ${printable(message.replaceAll(/\s*[\r\n]\s*/g, ' '))}`)
   if (page) out.say(page)
   return exitCode

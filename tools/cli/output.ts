@@ -53,7 +53,7 @@ export function createOutput({ stdout, stderr, json, color }: OutputOptions): Ou
     data: (line) => {
       if (!json) write(line)
     },
-    // The escapes are those of JSON, so the text stays the same for its reader.
+    // The escapes are JSON's, so a reader of JSON gets the same text.
     record: (line) => {
       if (json) write(printable(JSON.stringify(line)))
     },
@@ -83,7 +83,7 @@ export function printable(text: string): string {
   return text.replaceAll(unsafe, escaped)
 }
 
-/** Whether a text gives a password as databases take it beside addresses: `host=db password=…`. */
+/** Tells whether a text contains a password as connection strings have it: `host=db password=…`. */
 export const holdsPassword = (text: string): boolean =>
   /(?:^|[\s;])\w*(?:password|passwd|pwd)\s*=/i.test(text)
 

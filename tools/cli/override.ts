@@ -10,7 +10,8 @@ export interface Changes {
 type JsonContainer = Record<string, unknown>
 
 /**
- * A changed copy; missing objects on the path are created, and a list takes one element at its end.
+ * Changes a copy of a value: creates missing objects on the path, and appends at most one element
+ * to a list.
  *
  * @throws CliError `USAGE`
  */
@@ -51,7 +52,9 @@ function walk(
   }
   return { container: within(at, key), key }
 
-  /** The value with the field; of a list the field is an element, or with `make` its next one. */
+  /**
+   * Returns the value inside a field. In a list the field is an index; `make` adds the next one.
+   */
   function within(value: unknown, field: string): JsonContainer {
     if (!isContainer(value)) throw refuse(`'${path}' leads through a value that has no fields`)
     const elements = Array.isArray(value) ? value.length : undefined

@@ -44,7 +44,8 @@ export async function createProgram(
   const { config } = session
   const root = await treeOf(session, wanted)
   applySettings(root, session)
-  // A misspelt key is an error of every command; all are loaded only to check a doubtful one.
+  // An unknown key of the config file is an error of every command; all commands are loaded only to
+  // check a doubtful key.
   checkKeys(config, hasOtherKeys(config, root) ? await treeOf(session, undefined) : root)
   return root
 }

@@ -158,7 +158,8 @@ function forwarded(request: IncomingMessage, recorded: RecordedRequest, options:
   const { host = 'localhost' } = request.headers
   const { remoteAddress = '' } = request.socket
   const isLocal = /^(?:127\.|::1$|::ffff:127\.)/.test(remoteAddress)
-  // An app that answers loopback alone refuses others by these: forwarding replaces host and address.
+  // An app that accepts only loopback decides by these headers: forwarding replaces host and
+  // address.
   const headers: RawHeaders = [
     ...recorded.headers,
     ...(loopbackHost.test(host) ? [] : [['X-Forwarded-Host', host] as const]),

@@ -1,5 +1,5 @@
-// The lines of --json, by command. Output.record() takes these types alone, so the compiler keeps
-// what a command prints and what its readers are promised the same.
+// The lines of --json, by command. Output.record() takes only these types, so what a command prints
+// and what its documentation promises cannot differ.
 import type {
   PlannedSubscription,
   ReconcileProgress,
@@ -50,7 +50,7 @@ export interface LinesByCommand {
   readonly doctor: DoctorLine
   readonly reconcile:
     | JsonLine<'progress', ReconcileProgress>
-    /** It failed or was interrupted: what is in the inbox by then. */
+    /** The command failed or was interrupted: these entries were added before. */
     | JsonLine<'stopped', Counts<'added'>>
     | JsonLine<'report', ReconcileReport>
   readonly 'inbox list': EntryLine | JsonLine<'page', { entries: number; cursor?: string }>
@@ -191,7 +191,7 @@ type DiscoveredLine = JsonLine<'discovered', Counts<'captures' | 'redacted'>> &
         readonly result: 'found'
         /** Code to paste. */
         readonly code: string
-        /** The id was seen with one event only: capture another before you use it. */
+        /** True if only one event had the id: capture another event before you use it. */
         readonly idIsGuess?: true
         readonly next?: string
         /** Presets that verify the captures, as code: `vendors.onfido()`. */
@@ -228,7 +228,10 @@ type DoctorLine =
 type EntryLine = JsonLine<
   'entry',
   Omit<Entry, 'delivery'> & {
-    /** `inbox list`: the id of an earlier entry about the same entity, for whose retry it waits. */
+    /**
+     * `inbox list`: the id of the earlier entry of the same entity whose retry this entry waits
+     * for.
+     */
     waitsFor?: string
     /** `inbox show`: the secret that signed it. */
     secretId?: string
@@ -275,7 +278,7 @@ type MigrateSubscriptionsLine =
   | JsonLine<'step', SubscriptionStep>
   | JsonLine<'summary', Counts<'steps' | 'waiting'>>
 
-/** The arrivals of one legacy name with one secret; each subscription has its own. */
+/** The arrivals of one legacy name with one secret; each subscription has its own secret. */
 export interface LegacyArrivals {
   readonly receivedName: string
   readonly name: string

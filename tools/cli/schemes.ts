@@ -1,5 +1,4 @@
-// How the deliveries of a command are signed: the chosen scheme, that of a capture, and the headers
-// that a scheme signs.
+// Chooses how the deliveries of a command are signed: the chosen scheme, or a capture's scheme.
 import { readFileSync } from 'node:fs'
 import { validateHeaderName, validateHeaderValue } from 'node:http'
 import { resolve } from 'node:path'
@@ -83,7 +82,7 @@ export interface Preset {
   readonly vendor?: Vendor
 }
 
-// No capture proves the address of a sender, or a body that is not signed.
+// A capture does not prove the sender's address, nor a body that is not signed.
 const { jumio: _, smileId: __, ...signing } = vendors
 
 /** Every preset that signs. */

@@ -1,5 +1,5 @@
-// Where secrets come from: a file, stdin, the environment or the config file, never an argument,
-// which any process of the machine can read. Neither secrets nor what may be one are printed.
+// Reads secrets from a file, stdin, the environment or the config file, never from an argument,
+// which any process of the machine can read. No message shows a secret or a value that may be one.
 
 import { parseEnv } from 'node:util'
 import { Option } from 'commander'
@@ -80,7 +80,7 @@ export async function findSecrets(
   return []
 }
 
-/** Where the secret in use comes from, for people; never its value. */
+/** Tells people where the secret in use comes from, never its value. */
 export function secretOrigin({ env }: Session, { secretFile }: SecretOptions): string {
   if (secretFile === '-') return 'stdin'
   if (secretFile !== undefined) return secretFile
@@ -138,7 +138,9 @@ function shownPath(file: string): string {
   return isPath && !looksSecret(file) ? file : 'the file (not shown: it could be a secret)'
 }
 
-/** Whether all lines are variables; = only at their ends is the padding of base64. */
+/**
+ * Tells whether all lines are variables. An = only at the end of lines is the padding of base64.
+ */
 function isEnvFile(lines: readonly string[]): boolean {
   const set = lines.filter((line) => !line.startsWith('#'))
   const isPadded = set.every((line) => /^[^=]*={1,2}$/.test(line))

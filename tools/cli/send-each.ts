@@ -23,7 +23,7 @@ export interface SendingOptions extends SecretOptions, SchemeChoice {
   readonly showPayload?: boolean
 }
 
-/** Adds those options. */
+/** Adds the options of sending to a command. */
 export function withSending(command: Command): Command {
   return command
     .option('--to <url>', 'address to send to', addressFrom)
@@ -91,7 +91,7 @@ export async function sendEach(session: Session, plan: SendPlan, sendings: Sendi
   try {
     await Promise.all(Array.from({ length: Math.min(plan.concurrency, sendings.length) }, work))
   } finally {
-    // If nothing could be created, the error says it all.
+    // If no delivery could be created, the error is enough.
     if (tally.sent > 0 || session.signal.aborted) summarise(session, tally, sendings.length)
   }
   return tally[plan.expect] === sendings.length ? exitCodes.ok : exitCodes.failed

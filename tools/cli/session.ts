@@ -12,7 +12,7 @@ import type { Config } from './settings.ts'
 export interface RunEnding {
   /** Set by the command. */
   exitCode: ExitCode
-  /** Ctrl-C waits for the change in progress; a second one does not. */
+  /** True if Ctrl-C waits for the change in progress; a second Ctrl-C does not wait. */
   waits?: boolean
   /** A problem was reported and the run continued; it exits 1. */
   failed?: boolean

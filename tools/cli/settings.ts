@@ -22,7 +22,7 @@ const flagOnly = [
   ...['yes', 'write', 'force', 'raw', 'apply', 'rollback', 'showPayload'],
   ...['json', 'color', 'config', 'map', 'version'],
 ]
-/** Options with another meaning in each command, so one value cannot apply to all. */
+/** Options that have another meaning in each command: one value cannot apply to all. */
 const particular = ['at', 'port', 'rate', 'since', 'tenant']
 
 const isParticular = (command: Command, key: string) =>
@@ -57,7 +57,10 @@ export function applySettings(root: Command, sources: SettingSources): void {
   })
 }
 
-/** Sets one option. commander's `Option.env()` reads the process and takes an empty variable. */
+/**
+ * Sets one option. commander's `Option.env()` reads the process's environment and accepts an empty
+ * variable.
+ */
 function applyTo(command: Command, option: Option, { config, env }: SettingSources): void {
   const key = option.attributeName()
   if ((command.getOptionValueSource(key) ?? 'default') !== 'default') return
@@ -98,7 +101,7 @@ function everyCommand(command: Command): readonly Command[] {
 
 const keysOf = ({ options }: Command) => options.map((option) => option.attributeName())
 
-/** Whether the file has keys that are not options of these commands. */
+/** Tells whether the file has keys that are not options of these commands. */
 export function hasOtherKeys({ values }: Config, root: Command): boolean {
   const known = [...otherKeys, ...everyCommand(root).flatMap(keysOf)]
   return Object.keys(values).some((key) => !known.includes(key))

@@ -103,7 +103,7 @@ async function runDoctor(session: Session, options: DoctorOptions): Promise<Exit
 
 type UncheckedName = 'secret' | 'to' | 'inbox' | 'exact bytes' | 'clock'
 
-/** The checks of a run, and what it left out: the limits of a clean result. */
+/** The checks of a run, and the probes that the run left out. */
 interface CheckReport {
   readonly checks: DoctorCheck[]
   readonly unchecked: (readonly [name: UncheckedName, what: string])[]
@@ -153,7 +153,7 @@ async function probe(session: Session, target: ProbeTarget, checked: CheckReport
   return failed.length
 }
 
-/** The probes that failed for one cause; many are folded. */
+/** Prints the probes that failed for one cause; many probes are folded into a line. */
 function printFailed({ out }: Session, failed: readonly Examined[]): void {
   const lines = failed.map(({ probe, answer, outcome }) => {
     const response = [answer.status || '', outcome.code ?? answer.error ?? ''].join(' ').trim()
@@ -164,7 +164,7 @@ function printFailed({ out }: Session, failed: readonly Examined[]): void {
   else out.data(`${fail}    ${lines.length} probes fail for this reason, such as ${lines[0]}`)
 }
 
-/** Failed ones first. */
+/** Prints the checks, failed ones first. */
 function printChecks({ out }: Session, { checks, unchecked }: CheckReport): void {
   for (const { name, state, message } of [
     ...checks.filter(isFailed),
@@ -189,7 +189,7 @@ const words: Readonly<Record<Guarantee, string>> = {
   bounded: 'bounded',
 }
 
-/** Prints a probe; one that failed is already beside its cause. */
+/** Prints a probe; a failed probe is printed beside its cause instead. */
 function printProbe({ out }: Session, { probe, result, answer, outcome }: Examined): void {
   const { name, guarantee } = probe
   const { status, error } = answer

@@ -27,7 +27,7 @@ export const inbox = (session: Session) =>
     .addCommand(inboxMove(session))
     .addCommand(inboxSchema(session))
 
-/** For applications that may not create the tables of their inbox themselves. */
+/** Options of `inbox schema`, for applications that may not create their own tables. */
 interface SchemaOptions {
   readonly schema: string
 }

@@ -1,4 +1,4 @@
-// migrate: from the legacy event names to the current ones, in a safe order.
+// migrate: moves a project from the legacy event names to the current ones, in a safe order.
 import { declare, type Session } from '../session.ts'
 import { migrateCode } from './migrate/code.ts'
 import { migrateStatus } from './migrate/status.ts'

@@ -79,7 +79,7 @@ async function reconcileWith(
     if (seen.type === 'outcome' && seen.kind === 'accepted') added += 1
   }
   await checkTenant(inbox, options)
-  // Nothing is verified here, and whose secrets the application has is not known.
+  // The command verifies nothing, and does not know which tenants have a secret.
   const receiver = createReceiver({ secret: () => undefined, inbox, observe: note })
   const running = reconcileInbox({
     client,
@@ -124,7 +124,7 @@ function watermarkFile({ cwd }: Session, file: string): WatermarkStore {
   }
 }
 
-/** If the tenant is misspelt, everything of it seems to be missing. */
+/** Checks the tenant's name: for a misspelt tenant every event would seem to be missing. */
 async function checkTenant(
   inbox: FoundInbox['inbox'],
   { tenant, newTenant }: ReconcileCommandOptions,

@@ -68,13 +68,13 @@ function withoutRefused(
   throw new CliError('NOTHING_SENT', 'all captures were skipped', exitCodes.failed)
 }
 
-/** Whether a capture may be signed with the secret. */
+/** Checks that the chosen secret may sign a capture again. */
 function checkResigning(capture: NamedCapture, chosen: Scheme | undefined): Scheme {
   const { delivery, scheme: own } = capture
   const file = printable(capture.file)
   const scheme = schemeOf(capture, chosen)
   const [missing] = missingOf(scheme, delivery.headers)
-  // No sender signs an empty value.
+  // A sender signs no empty value.
   if (missing !== undefined) {
     const why = `scheme ${scheme.name} signs the header ${missing}, which ${file} does not hold`
     throw new CliError('USAGE', `${why}: record the delivery again, or choose its --scheme`)

@@ -66,7 +66,7 @@ async function run(session: Session, options: SendOptions, [event]: readonly str
   if (event === undefined && file === undefined) {
     throw new CliError('USAGE', 'nothing to send: pass an event name, or --file <file>')
   }
-  // Before the secret is required: a misspelt name is the first thing to correct.
+  // A misspelt name is reported before a missing secret, because the user corrects it first.
   const { scheme = schemes.service(), vendor } = chosenSender(session, options)
   const extra = extraHeaders(options.header, scheme)
   const make = await bodyMaker(
@@ -106,8 +106,8 @@ async function bodyMaker(
 }
 
 /**
- * Makes a new event at each call, of its own entity: an inbox keeps the events of one entity waiting
- * behind one that failed. A vendor's preset makes it in the vendor's own shape.
+ * Makes a new event of a new entity at each call: in an inbox, events of one entity would wait
+ * behind one that failed. A vendor's preset makes the event in the vendor's shape.
  *
  * @throws CliError `EVENT_NAME_UNKNOWN`
  */

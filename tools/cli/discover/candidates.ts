@@ -1,5 +1,5 @@
-// Every scheme worth trying on a delivery: what is signed, with which key, and the sources of the
-// time and the id.
+// Lists every scheme worth trying on a delivery: what is signed, with which key, and where the time
+// and the id come from.
 import type { SchemeDefinition } from '../../../src/index.ts'
 import type { RawHeaders } from '../deliver.ts'
 import { type HeaderReading, type SharedScheme, timeHeaders } from './readings.ts'

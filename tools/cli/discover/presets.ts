@@ -1,5 +1,4 @@
-// The presets of idv-webhooks/vendors that verify captured deliveries, and whether a scheme verifies
-// one.
+// Finds the presets of idv-webhooks/vendors that verify captured deliveries.
 import { defined } from '../../../src/foundation/defined.ts'
 import {
   isWebhookError,
@@ -54,7 +53,7 @@ export interface CaptureTrial {
   readonly url?: string | undefined
 }
 
-/** Whether a scheme verifies a capture, at whatever time that was made. */
+/** Tells whether a scheme verifies a capture, whatever the capture's age. */
 export async function provesBy(
   scheme: Scheme,
   delivery: NamedCapture['delivery'],

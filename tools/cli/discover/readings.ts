@@ -56,7 +56,7 @@ function readHeader(header: string, value: string): readonly HeaderReading[] {
   return (
     [asList, asPairs, asPrefixed, asPlain]
       .map((read) => read(value).map((reading) => ({ header, ...reading })))
-      // The most specific reading; a more general one would only repeat it.
+      // Only the most specific reading: a more general one would repeat it.
       .find((found) => found.length > 0) ?? []
   )
 }
@@ -84,7 +84,7 @@ function asPairs(value: string): Headerless[] {
   ])
 }
 
-/** `sha256=…`, several with the same prefix allowed. */
+/** Reads `sha256=…`; several values may have the prefix. */
 function asPrefixed(value: string): Headerless[] {
   return value.split(/[ ,]+/).flatMap((token) => {
     const [, prefix = '', text = ''] = /^([\w.-]+[=:])(.+)$/.exec(token) ?? []
@@ -101,7 +101,7 @@ function readAs(text: string, grammar: SharedScheme['grammar'], timed = false): 
 
 const signatureName = /signature|(^|-)(sig|sign|hmac|mac|digest)(-|$)/i
 
-/** Whether a header could be a signature, by its value or by its name. */
+/** Tells by a header's value or name whether it could be a signature. */
 export function hasSignature(headers: RawHeaders): boolean {
   const isNamed = headers.some(([name, value]) => signatureName.test(name) && value.trim() !== '')
   return isNamed || readingsOf(headers).length > 0
@@ -146,14 +146,14 @@ function canBeId(name: string, captures: readonly NamedCapture[]): boolean {
     if (id === undefined || !/^[\x21-\x7e]{1,128}$/.test(id)) return false
     if (moments.some((pattern) => pattern.test(id))) return false
     const body = bytesOf(delivery)
-    // The same id with the same body is a repeated delivery.
+    // Two captures with the same id and body are one event that was delivered twice.
     if (bodies.has(id) && bodies.get(id) !== body) return false
     bodies.set(id, body)
   }
   return true
 }
 
-/** Whether all captures are of one event, so that an id looks like a constant. */
+/** Tells whether all captures are of one event: then an id cannot be told from a constant. */
 export function areOfOneEvent(captures: readonly NamedCapture[]): boolean {
   return new Set(captures.map(({ delivery }) => bytesOf(delivery))).size < 2
 }

@@ -21,7 +21,7 @@ export interface FoundScheme {
   readonly scheme: SharedScheme
   /** The sender also sends signatures with a weaker algorithm. */
   readonly hasWeaker: boolean
-  /** The header of the id was seen with one event only, so it may be a constant. */
+  /** True if only one event had the header of the id: the header may be a constant. */
   readonly idIsGuess?: true
 }
 
@@ -104,7 +104,9 @@ function keysFor(secrets: readonly NamedSecret[]): readonly SchemeDefinition['ke
 const strength = { sha1: 1, sha256: 2, sha512: 3 } as const
 const encodings = ['hex', 'base64', 'base64url', 'any']
 
-/** One scheme if the fits differ only in their encoding; otherwise they are ambiguous. */
+/**
+ * Chooses the scheme if all fits differ only in their encoding; otherwise the fits are ambiguous.
+ */
 function choose(all: readonly SharedScheme[], captures: readonly NamedCapture[]): SearchResult {
   const best = Math.max(...all.map(({ algorithm }) => strength[algorithm]))
   const strong = all.filter(({ algorithm }) => strength[algorithm] === best)
@@ -129,7 +131,7 @@ function choose(all: readonly SharedScheme[], captures: readonly NamedCapture[])
   return { result: 'ambiguous', fits, ...(isEither && { headers }) }
 }
 
-/** A time in the signature header is the signed one, even if another header repeats it. */
+/** A time in the signature header is the signed time, even if another header repeats it. */
 function repeatsOwnTime(scheme: SharedScheme, fits: readonly SharedScheme[]): boolean {
   if (!scheme.timestamp) return false
   return fits.some(

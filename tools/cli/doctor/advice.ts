@@ -1,5 +1,5 @@
-// Every cause that doctor can name, with its meaning and its fix, and how it tells the framework of an
-// app: by its headers, its 404 page, and the message of its JSON parser.
+// Every cause that doctor can name, with its meaning and its fix. doctor recognizes an app's
+// framework by its headers, its 404 page and the message of its JSON parser.
 import type { DeliveryAnswer } from '../deliver.ts'
 
 const frameworks = ['express', 'fastify', 'next', 'nest', 'koa', 'hono'] as const
@@ -29,12 +29,12 @@ export function frameworkOf(
   return powered.some((name) => /^Express/i.test(name)) ? 'express' : 'unknown'
 }
 
-/** Whether an app on this framework can see repeated headers; fetch runtimes join them. */
+/** Tells whether an app on this framework can see repeated headers; fetch runtimes join them. */
 export function keepsHeadersApart(framework: Framework): boolean {
   return ['express', 'fastify', 'nest', 'koa'].includes(framework)
 }
 
-/** Whether a JSON parser of the framework refused the body before a receiver saw it. */
+/** Tells whether a JSON parser of the framework rejected the body before a receiver saw it. */
 export function refusedByParser({
   status,
   body,
@@ -46,7 +46,7 @@ export function refusedByParser({
 
 type Fixes = Partial<Record<Framework, string>> & { readonly other: string }
 
-/** A meaning and its fix, the same for all frameworks or one for each. */
+/** A meaning and its fix: one text for all frameworks, or a text for each. */
 type Advice = readonly [message: string, fix: string | Fixes]
 
 const unparsed: Fixes = {

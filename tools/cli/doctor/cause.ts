@@ -1,17 +1,17 @@
-// From responses to causes: which kind of middleware changes the bytes, proved by signing what it
-// would make of them. Only proved causes are named.
+// Infers causes from responses: which middleware changes the bytes. doctor proves a cause by
+// signing the bytes that the middleware would make, and names only proved causes.
 import type { Session } from '../session.ts'
 import { type Cause, refusedByParser } from './advice.ts'
 import { type Examined, isRefused, isTaken, type ProbeTarget, sendProbe } from './probes.ts'
 
-/** Finds the causes of what fails; the first is the one to fix first. */
+/** Finds the causes of failed probes; the first is the one to fix first. */
 export async function findCauses(
   session: Session,
   target: ProbeTarget,
   examined: readonly Examined[],
 ): Promise<readonly Cause[]> {
   const genuine = probeOf(examined, 'a genuine delivery')
-  // Without a genuine delivery, a refused one shows what is in the way.
+  // If no genuine delivery was accepted, a rejected one shows what is in the way.
   const first = genuine ?? probeOf(examined, 'a wrong signature')
   const blocked = first && blockedBy(first, examined)
   if (blocked) return [blocked]
@@ -90,7 +90,10 @@ const alterations: readonly Alteration[] = [
   ['decoded-as-text', 'a body that is not UTF-8', (text) => text],
 ]
 
-/** Signs what an alteration would make of a failed probe: if that is accepted, it is proved. */
+/**
+ * Signs the bytes that an alteration would make of a failed probe: if the app accepts them, the
+ * alteration is proved.
+ */
 async function provedAlterations(
   session: Session,
   target: ProbeTarget,
@@ -110,7 +113,8 @@ async function provedAlterations(
     const isRead = probe.guarantee === 'refuses' && status === 400
     if (isTaken(status) || isRead) proved.add(cause)
   }
-  // A proxy forwards what it cannot parse; a parser of the app refuses it in its own words.
+  // A proxy forwards a body that it cannot parse; a parser of the app rejects it with its own
+  // message.
   const malformed = probeOf(examined, 'a body that is not JSON')
   const inApp = malformed !== undefined && refusedByParser(malformed.answer)
   return [...proved].map((cause) =>
@@ -167,7 +171,7 @@ function otherCauses(examined: readonly Examined[], graver: readonly Cause[]): r
 const shows = ([, probes, test]: ProbeFinding, { probe, answer }: Examined): boolean =>
   probes.includes(probe.name) && test(answer.status)
 
-/** The one of several causes for which a probe has failed. */
+/** Chooses, of several causes, the one for which a probe has failed. */
 export function causeOf(failed: Examined, causes: readonly Cause[]): Cause | undefined {
   const own = findings.find((finding) => causes.includes(finding[0]) && shows(finding, failed))
   return own?.[0] ?? causes.find((cause) => cause === 'unexplained') ?? causes[0]

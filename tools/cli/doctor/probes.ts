@@ -1,5 +1,5 @@
-// The probes: deliveries as awkward as real ones, what a correct receiver does with each, and how they
-// are sent. A receiver of this package neither keeps nor handles their event, which it knows.
+// The probes: deliveries as awkward as real ones, and how a correct receiver answers each. A
+// receiver of this package knows their event and neither keeps nor handles it.
 import { randomUUID } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import { type Scheme, type Secret, type SignOptions, sign } from '../../../src/index.ts'
@@ -24,9 +24,11 @@ interface Probe {
   readonly headers?: Readonly<Record<string, string>>
   /** Sends the body in this number of pieces, without a Content-Length. */
   readonly pieces?: number
-  /** It verifies, so an inbox whose receiver does not know probes keeps it. */
+  /**
+   * True if an inbox keeps the probe, because it verifies and its receiver does not know probes.
+   */
   readonly leaves: boolean
-  /** Whether a status meets the guarantee. */
+  /** Tells whether a status meets the guarantee. */
   readonly good: (status: number) => boolean
 }
 
@@ -80,7 +82,7 @@ interface ProbeOptions {
   readonly timed: boolean
 }
 
-/** Makes all probes, each with an event id of its own. */
+/** Makes all probes; each has its own event id. */
 function makeProbes({ frame, run, timed }: ProbeOptions): readonly Probe[] {
   let made = 0
   const id = () => `doctor-${run}-${++made}`
@@ -136,11 +138,13 @@ export interface ProbeTarget {
   readonly extra: ExtraHeaders
   /** Seconds. */
   readonly timeout: number
-  /** Send only what is refused before it is verified, so that no inbox keeps it. */
+  /** Send only probes that are rejected before they are verified, so that no inbox keeps one. */
   readonly leaveNothing: boolean
 }
 
-/** Sends every probe, one after the other; `other` is a response to another request. */
+/**
+ * Sends every probe, one after the other; `other` is the response to a request that is no probe.
+ */
 export async function examine(
   session: Session,
   target: ProbeTarget,
@@ -150,7 +154,7 @@ export async function examine(
   const run = randomUUID().slice(0, 8)
   const all = makeProbes({ frame, run, timed: scheme.tolerance !== 'none' })
   const [genuine] = all
-  // Without a response, all probes would fail the same way.
+  // If the app does not respond, every probe would fail in the same way.
   if (other.error !== undefined && genuine) {
     return [{ probe: genuine, answer: other, outcome: {}, result: 'fails' }]
   }

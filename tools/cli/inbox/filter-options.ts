@@ -64,7 +64,9 @@ export function filterOf(options: FilterOptions): EntryFilter {
   })
 }
 
-/** Reads `verification:<id>`, `client:<id>` or that of another event; the inbox refuses slips. */
+/**
+ * Reads `verification:<id>`, `client:<id>` or an event's own type; the inbox rejects invalid ones.
+ */
 export function entityFrom(text: string): string {
   if (/^[^\s:]+:./.test(text)) return text
   throw new InvalidArgumentError(

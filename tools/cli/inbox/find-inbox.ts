@@ -28,10 +28,10 @@ export const inboxOption = () =>
 /** An inbox that is not open yet, and where it is. */
 export interface FoundInbox {
   readonly inbox: Inbox
-  /** For people: its file, or that it comes from the config file. */
+  /** Where the inbox is, for people: its file, or the config file that creates it. */
   readonly where: string
   readonly file?: string
-  /** Whether it has a key, if the command line created it. */
+  /** True if the inbox has a key; only known if the command line created the inbox. */
   readonly encrypted?: boolean
 }
 
@@ -39,7 +39,7 @@ export interface FoundInbox {
 export interface InboxOpening extends InboxChoice {
   /** `owner` can add entries, and needs the application to be stopped; `operator` is the default. */
   readonly mode?: 'owner' | 'operator'
-  /** Whether a file is read as a whole, as at the start of the application. */
+  /** True if the whole file is read and checked, as when the application starts. */
   readonly isChecked?: boolean
 }
 

@@ -1,5 +1,5 @@
-// An inbox in Postgres, by its address: the driver is the one that the user has installed. Addresses
-// hold passwords, so they come from the environment and are shown without them.
+// Opens an inbox in Postgres by its address, with the driver that the user has installed. Addresses
+// hold passwords: they come from the environment and are shown without them.
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join, resolve } from 'node:path'
@@ -15,7 +15,7 @@ import { CliError } from '../exit-code.ts'
 import { holdsPassword } from '../output.ts'
 import type { Session } from '../session.ts'
 
-/** Whether an inbox is named by the address of a database, not by a file. */
+/** Tells the address of a database from the name of a file. */
 export const isPostgresUrl = (text: string): boolean => /^postgres(ql)?:\/\//i.test(text)
 
 /**

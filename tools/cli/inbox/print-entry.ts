@@ -109,7 +109,7 @@ export function entryTable(
   })
 }
 
-/** The attempts of an entry; one whose process ended without a result has crashed. */
+/** The attempts of an entry. An attempt without a result has crashed with its process. */
 function attemptsOf({ attempts, reason, state, generation }: Entry): string {
   const crashed = attempts - Number(state === 'leased')
   return [
@@ -177,7 +177,7 @@ function textOf(body: Uint8Array): string | undefined {
   }
 }
 
-/** JSON with its fields on lines of their own; undefined for other text. */
+/** Lays out JSON, one field a line; undefined for other text. */
 export function indented(text: string): string | undefined {
   try {
     return JSON.stringify(JSON.parse(text), null, 2)

@@ -11,7 +11,7 @@ import { entriesOf } from '../inbox/filter-options.ts'
 import type { LegacyArrivals, MigrationVerdict } from '../records.ts'
 import type { Session } from '../session.ts'
 
-/** The arrivals of one source, counted in any order. */
+/** The arrivals that one source saw, counted in any order. */
 export class ArrivalCount {
   readonly source: 'inbox' | 'log'
   readonly #legacy = new Map<string, LegacyArrivals>()
@@ -89,7 +89,9 @@ export async function logArrivals(
 
 type LogLine = Readonly<Record<string, unknown>>
 
-/** Adds the outcomes of a line; a log shipper may have put it into a string of its own JSON. */
+/**
+ * Adds the outcomes of a line; a log shipper may have put the line into a JSON string of its own.
+ */
 function addOutcomes(found: ArrivalCount, shipped: string): void {
   let line = shipped
   for (let depth = 0; depth < 3 && /\\"type\\*"/.test(line); depth += 1) {
@@ -109,7 +111,7 @@ function addOutcomes(found: ArrivalCount, shipped: string): void {
 /** An outcome has fewer braces. */
 const maxBraces = 64
 
-/** The outcome whose type is at this place of a line. */
+/** Reads the outcome whose type begins at this index of a line. */
 function outcomeAt(line: string, index: number): LogLine | undefined {
   const start = line.lastIndexOf('{', index)
   let end = line.indexOf('}', index)

@@ -77,7 +77,7 @@ const steps = legacyNames.map((name) => name.split('.')[1]).join('|')
 const everyName = new RegExp(`(?<![\\w$.-])${prefix}\\.(?:(?:${steps})(?![\\w$-])|\\*)`, 'g')
 const someName = new RegExp(`${prefix}(?:\\.|\\\\u)`)
 
-/** Whether a text can contain a legacy name; most files cannot and are not parsed. */
+/** Tells whether a text can contain a legacy name; most files cannot and are not parsed. */
 export const mayHaveLegacyName = (text: string) => someName.test(text)
 
 /** Code that verifies deliveries by itself. */

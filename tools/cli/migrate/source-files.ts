@@ -37,7 +37,10 @@ function inFolder(folder: string): readonly string[] {
   })
 }
 
-/** Whether git would show no change of a file, or would mix it with another one. */
+/**
+ * Tells whether git could not show or undo a change of the file: it is untracked or has uncommitted
+ * changes.
+ */
 export function hasUncommittedChanges(path: string): boolean {
   const status = git(dirname(path), 'status', '--porcelain', '--ignored', '--', basename(path))
   return Boolean(status)
@@ -45,7 +48,7 @@ export function hasUncommittedChanges(path: string): boolean {
 
 /** The answer of git in a folder; undefined if it fails. */
 function git(folder: string, ...args: readonly string[]): string | undefined {
-  // In a hook the environment names another repository.
+  // A git hook's environment names the hook's own repository.
   const foreign = Object.keys(process.env).filter((name) => name.startsWith('GIT_'))
   const unset = Object.fromEntries(foreign.map((name) => [name, undefined]))
   try {

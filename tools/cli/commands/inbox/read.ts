@@ -82,7 +82,7 @@ function dueText({ state, dueAt }: Entry, now: Date): string | undefined {
 /** The most retries that are looked at; of more, the newest. */
 const maxRetries = 500
 
-/** The entries that wait for a retry, each with the id of that one. */
+/** Finds the entries that wait for the retry of an earlier entry, and the id of that entry. */
 async function entriesBehind(
   inbox: Inbox,
   entries: readonly Entry[],

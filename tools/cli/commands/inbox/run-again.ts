@@ -18,11 +18,11 @@ interface BulkAction {
   readonly states: readonly EntryState[]
   /** The states that a filter without a state finds; all of `states` by default. */
   readonly unasked?: readonly EntryState[]
-  /** Whether an entry needs to be named explicitly. */
+  /** True for an entry that the user must name by its id. */
   readonly needsId?: (entry: Entry) => boolean
-  /** Whether named entries need no confirmation. */
+  /** True if entries that the user named need no confirmation. */
   readonly idsConsent?: boolean
-  /** Whether it takes entries one by one. */
+  /** True if the action takes entries one by one. */
   readonly isSingle?: boolean
   /** Returns how many entries were affected; with `states` it skips entries that have left them. */
   act(inbox: Inbox, ids: readonly string[], states?: readonly EntryState[]): Promise<number>

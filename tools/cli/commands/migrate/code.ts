@@ -125,7 +125,7 @@ function change(
     out.say(`${printable(file)}: ${out.tint('red', 'not changed')}: it ${message}`)
     return false
   }
-  // In place: the file keeps its owner and mode, and git has the old content.
+  // The file is written in place: it keeps its owner and mode, and git has the old content.
   if (write) writeFileSync(path, output)
   out.record({ type: 'file', file, edits, written: write })
   if (write) out.data(`${printable(file)}: ${count(edits.length, 'name')} renamed`)

@@ -37,7 +37,7 @@ export const migrateStatus = (session: Session) =>
 async function run(session: Session, options: StatusOptions) {
   const { log = [], days } = options
   const logs = log.length > 0 ? [await logArrivals(session, log)] : []
-  // A log alone is enough, so the inbox of the config file does not have to exist.
+  // The command needs a log or an inbox, so the inbox of the config file may be missing.
   const needsInbox = options.inbox !== undefined || logs.length === 0
   const kept = needsInbox
     ? [await withInbox(session, options, ({ inbox }) => inboxArrivals(session, inbox))]
