@@ -1,17 +1,17 @@
-// The address that a sender used, put together from what a host says of a request.
+// Puts together the address that a sender used, from what a host says of the request.
 
 /** The parts of an address as the sender states them. */
 export interface StatedAddress {
-  /** X-Forwarded-Proto, where a proxy in front sends it. */
+  /** X-Forwarded-Proto, if a proxy in front sends it. */
   readonly forwarded: string | undefined
-  /** That of the connection. */
+  /** The scheme of the connection. */
   readonly scheme: string
   readonly host: string | undefined
   /** The target: path and query. */
   readonly path: string
 }
 
-/** The address, or `fallback` where these make none. */
+/** The address, or `fallback` if the parts make none. */
 export function addressOf(stated: StatedAddress, fallback?: string): string {
   const { forwarded, scheme, host = '' } = stated
   // A target that begins otherwise would move the host.

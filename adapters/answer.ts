@@ -1,4 +1,4 @@
-// For servers that do not handle the errors of a handler. Not an import path.
+// Answers errors, for servers that do not handle the errors of a handler. Not an import path.
 import { errorPage, type Reply, toReply } from '../src/index.ts'
 
 /** Sends the reply; an error is answered with 500 and a process warning. Returns what was sent. */

@@ -28,7 +28,7 @@ export function toFastify(receiver: HandlesRequests, ...options: readonly never[
     checkPath('app.register(toFastify(receiver), { path })', path)
     app.removeAllContentTypeParsers()
     app.addContentTypeParser('*', (_request, payload, done) => done(null, ignoreErrors(payload)))
-    // Fastify waits without end for what a refused request still sends, also where it refuses it.
+    // Fastify would wait without limit for the rest of a rejected request.
     app.addHook('onSend', async ({ raw }, reply) => drainOnceSent(raw, reply.raw))
     app.all(path, async (request, reply) => {
       const stream = (request.body ?? request.raw) as Readable

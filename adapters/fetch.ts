@@ -42,13 +42,13 @@ export function toFetch(receiver: HandlesRequests, options: FetchMountOptions = 
     const from = address && textOrNone(() => address(request, ...(context as never[])))
     const incoming = new FetchIncoming(request, from, waitUntil)
     const handled = receiver.handle(incoming)
-    // Some hosts drop a request whose sender has gone, in the middle of a handler.
+    // Some hosts drop a request whose sender has disconnected, even while a handler runs.
     if (host) keepAwake(host, handled)
     const { status, headers, body } = await handled
     if (worker) runAfterReply(status, { worker, waitUntil })
     const response = new Response(bodiless.has(status) ? null : body, { status, headers })
-    // Some hosts read on what was refused or given up, or wait for it, also where a Request of that
-    // method has no body: the reply ends the connection.
+    // Some hosts read on, or wait for, the body of a rejected request, also if its method allows no
+    // Request body: the reply ends the connection.
     return incoming.isRead ? response : endRefused(response)
   }
 }
@@ -82,14 +82,19 @@ class FetchIncoming implements Incoming {
   }
 }
 
-/** The address that the sender used: behind a proxy, or in Next.js, a host's own is another one. */
+/**
+ * The address that the sender used: behind a proxy, and in Next.js, the host's own address differs.
+ */
 function urlOf({ url, headers }: Request): string {
   const [, scheme = '', own, path = ''] = /^([^:]+):\/\/([^/?#]*)(.*)$/s.exec(url) ?? []
   const forwarded = headers.get('x-forwarded-proto') ?? undefined
   return addressOf({ forwarded, scheme, host: headers.get('host') ?? own, path }, url)
 }
 
-/** Undefined for an async function, and for one that throws, as if the sender has gone. */
+/**
+ * Undefined for an async function, and for a function that throws because the sender has
+ * disconnected.
+ */
 function textOrNone(tell: () => unknown): string | undefined {
   try {
     const address = tell()
@@ -135,11 +140,11 @@ async function readChunks(request: Request, reading: BodyReading): Promise<Uint8
   return new Promise((resolve) => {
     const stop = (fault: BodyFault) => {
       resolve(fault)
-      // Not awaited: a stream that never ends need not agree to be cancelled.
+      // Not awaited: a stream that never ends may never confirm that it is canceled.
       reader.cancel().catch(() => {})
     }
     reading.onStop(stop)
-    // A loop: promises that are chained all live until the last, one for each chunk.
+    // A loop, because chained promises, one a chunk, would all live until the last.
     const collect = async () => {
       const chunks = new Chunks()
       for (;;) {
@@ -157,7 +162,7 @@ async function readChunks(request: Request, reading: BodyReading): Promise<Uint8
   })
 }
 
-/** A host that has a limit of its own, such as SvelteKit, ends the stream with an error of status 413. */
+/** A host with its own limit, such as SvelteKit, ends the stream with an error of status 413. */
 function brokenBy(error: unknown): BodyFault {
   const { status } = (error ?? {}) as { readonly status?: unknown }
   return { code: status === 413 ? 'BODY_TOO_LARGE' : 'BODY_INCOMPLETE' }

@@ -29,7 +29,7 @@ export interface HttpEvent {
     | undefined
 }
 
-/** The request of an event; undefined where the event is not one of a request. */
+/** The request of an event; undefined if the event is not an HTTP event. */
 export function readEvent(event: HttpEvent): Incoming | undefined {
   const { http, identity } = event?.requestContext ?? {}
   const method = http?.method ?? event?.httpMethod
@@ -44,7 +44,7 @@ export function readEvent(event: HttpEvent): Incoming | undefined {
   }
 }
 
-/** Each occurrence by itself, where the event has them so. */
+/** Each occurrence by itself, if the event lists occurrences. */
 function pairsOf(joined: HttpEvent['headers'], apart: HttpEvent['multiValueHeaders']) {
   const pairs: [name: string, value: string][] = []
   // Events of tests often have it empty.
@@ -60,7 +60,7 @@ function pairsOf(joined: HttpEvent['headers'], apart: HttpEvent['multiValueHeade
 function bytesOf({ body, isBase64Encoded }: HttpEvent): Uint8Array | BodyFault {
   const given: unknown = body ?? ''
   if (typeof given === 'string') return Buffer.from(given, isBase64Encoded ? 'base64' : 'utf8')
-  // A test may pass the bytes as they are; a middleware may have parsed them, e.g. that of middy.
+  // A test may pass bytes, and a middleware such as middy's may have parsed them.
   const message = ArrayBuffer.isView(given)
     ? `the body of a Lambda event is text, got ${given.constructor.name}: pass new TextDecoder().decode(body), or base64 with isBase64Encoded: true`
     : `the body was parsed before the receiver, got ${typeof given}: remove the body parser from this function, e.g. httpJsonBodyParser() of middy`

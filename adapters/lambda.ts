@@ -20,7 +20,7 @@ export interface LambdaContext {
 export interface LambdaReply {
   statusCode: number
   headers: Record<string, string>
-  /** For an ALB that was set up for them; it ignores `headers` then. */
+  /** Set for an ALB that is configured for multi-value headers; the ALB then ignores `headers`. */
   multiValueHeaders?: Record<string, string[]>
   body: string
   isBase64Encoded: false
@@ -39,7 +39,7 @@ export function toLambda(
 ) {
   checkReceiver({ toLambda }, receiver)
   checkMount({ toLambda }, options, ['worker'])
-  // Generic, so that the literal event of a test may have all that the real ones have.
+  // Generic, so that a test's literal event may have all fields of a real one.
   return async <Event extends HttpEvent>(
     event: Event,
     context?: LambdaContext,
@@ -57,7 +57,7 @@ const notHttp =
 
 /** API Gateway gives up after 29 seconds. */
 const maxRun = 20_000
-/** Milliseconds before the end: half of them to release what is unfinished, half to answer. */
+/** Milliseconds before the end: half of them to release unfinished entries, half to answer. */
 const reserve = 1_000
 
 /**

@@ -5,7 +5,9 @@ import { type Receiver, WebhookError, type Worker } from '../src/index.ts'
 /** The part of a receiver that adapters use. */
 export type HandlesRequests = Pick<Receiver, 'handle'>
 
-/** For hosts that stop between requests: what was kept is handled once the reply has left. */
+/**
+ * For hosts that stop between requests: the worker handles kept entries after the reply is sent.
+ */
 export interface WorkerMountOptions {
   readonly worker?: Pick<Worker, 'runOnce'>
   /** Keeps the host awake until then: Next's `after`; a worker runtime's own is found by itself. */
@@ -15,8 +17,8 @@ export interface WorkerMountOptions {
 /** Options of the fetch adapters. */
 export interface FetchMountOptions extends WorkerMountOptions {
   /**
-   * The address at the other end of the connection, which a Request does not tell and some runtimes
-   * give beside it. A header counts only where the runtime itself writes it. For `schemes.ip`.
+   * Returns the address of the other end of the connection, for `schemes.ip`. Some runtimes give it
+   * beside the Request. Read it from a header only if the runtime itself writes that header.
    *
    * @example toFetch(receiver, { address: (request, server: Server) => server.requestIP(request)?.address })
    */
@@ -30,14 +32,14 @@ const fetchOptions = [...workerOptions, 'address']
 /** The function that the application calls, under its name. */
 type Mount = Readonly<Record<string, (...given: never[]) => unknown>>
 
-/** Checks it where it is mounted, not at the first delivery; `call` shows how it is passed. */
+/** Checks a receiver when it is mounted, not at the first delivery; `call` shows how to pass it. */
 export function checkReceiver(mount: Mount, receiver: HandlesRequests, call?: string): void {
   if (typeof receiver?.handle === 'function') return
   const fix = call ?? `${Object.keys(mount).join()}(receiver)`
   rejectMount(mount, `expects a receiver from createReceiver(): ${fix}`)
 }
 
-/** Refuses options of an adapter that has none; `where` says where they belong. */
+/** Rejects options for an adapter that has none; `where` says where the options belong. */
 export function checkNoOptions(
   mount: Mount,
   given: readonly unknown[],
@@ -83,7 +85,7 @@ function rejectMount(mount: Mount, message: string): never {
   throw [error, 'node-do-not-add-exception-line'][0]
 }
 
-/** Handles what the inbox kept, where the reply's status says that it kept something. */
+/** Handles kept entries if the reply's status says that the inbox kept something. */
 export function runAfterReply(status: number, { worker, waitUntil }: WorkerMountOptions): void {
   if (!worker || status >= 300) return
   // Nothing that fails here may touch the reply: the entries stay kept, for the next run.
@@ -93,7 +95,7 @@ export function runAfterReply(status: number, { worker, waitUntil }: WorkerMount
   )
 }
 
-/** For hosts that read on without end what a refused request still sends: ends its connection. */
+/** Ends the connection of a rejected request, for hosts that would read its body without end. */
 export function endRefused(response: Response): Response {
   if (response.status >= 400) response.headers.set('connection', 'close')
   return response

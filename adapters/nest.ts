@@ -11,7 +11,7 @@ import { checkReceiver, type HandlesRequests } from './mount.ts'
 /** Options of `WebhookModule.forRoot`. */
 export interface WebhookModuleOptions {
   readonly receiver: HandlesRequests
-  /** Where deliveries arrive, e.g. '/webhooks': as senders see it, a global prefix is not added. */
+  /** The path of deliveries, e.g. '/webhooks', as senders see it: no global prefix is added. */
   readonly path: string
 }
 
@@ -52,7 +52,8 @@ export class WebhookModule {
       inject: [webhookReceiver, HttpAdapterHost],
       useFactory: mountAt(path),
     }
-    // A class for each call: older versions of Nest take equal modules for one. Nest logs its name.
+    // A class for each call, because older versions of Nest merge equal modules. Nest logs its
+    // name.
     const module = class extends WebhookModule {}
     Object.defineProperty(module, 'name', { value: 'WebhookModule' })
     return {
@@ -67,10 +68,11 @@ export class WebhookModule {
 const mountAt = (path: string) => (receiver: HandlesRequests, host: HttpAdapterHost) => {
   const call = 'useFactory: () => createReceiver({ … })'
   checkReceiver({ 'WebhookModule.forRootAsync': WebhookModule.forRootAsync }, receiver, call)
-  // At once, or in a testing module as soon as it has an application.
+  // At once, or in a testing module when it has an application.
   host.init$.subscribe(() => {
     const { httpAdapter } = host
-    // A standalone application or a microservice serves no HTTP: its receiver is used without one.
+    // A standalone application or a microservice serves no HTTP: its receiver is used without a
+    // mount.
     if (!httpAdapter) return
     const app = httpAdapter.getInstance()
     if (httpAdapter.getType() === 'fastify') app.register(toFastify(receiver), { path })

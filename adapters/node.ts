@@ -11,7 +11,7 @@ import { drainRequest, endOnceRead, expire, ignoreErrors, isRead } from './unrea
 
 export type { HandlesRequests }
 
-/** A request on which a framework may have left what it read. */
+/** A request on which a framework may have left a body that it read. */
 export type NodeRequest = IncomingMessage & {
   readonly originalUrl?: string
   readonly body?: unknown
@@ -37,7 +37,7 @@ export function toNode(receiver: HandlesRequests, ...options: readonly never[]) 
 export interface IncomingOptions {
   /** The fix that the operator sees if a parser read the body first. */
   readonly fix: string
-  /** The stream of the body, where it is not the request itself. */
+  /** The stream of the body, if it is not the request itself. */
   readonly stream?: Readable
 }
 
@@ -158,7 +158,7 @@ function onEnd(this: Readable): void {
 async function wholeBody({ request, reading, first, chunks }: ArrivingBody) {
   let bytes = first ?? new Uint8Array()
   if (chunks) {
-    // Not loaded before: the edge runtime of Next.js has no modules of Node.
+    // Loaded on demand: the edge runtime of Next.js has no modules of Node.
     const { default: readRawBody } = await import('raw-body')
     const { Readable } = process.getBuiltinModule('node:stream')
     bytes = await readRawBody(Readable.from(chunks.blocks()), { limit: reading.limit })
@@ -180,8 +180,8 @@ function stop({ stream, resolve }: ArrivingBody, fault: BodyFault): void {
 }
 
 /**
- * Over HTTP/2 a body that its sender resets ends as a whole one does. Node's own client marks its
- * end too, and the reset comes a turn later. A body of its declared length is whole all the same.
+ * Over HTTP/2 a body that its sender resets ends like a whole one. Node's own client marks its end
+ * too, and the reset comes a turn later. A body of its declared length is whole.
  */
 function unlessReset(request: NodeRequest, body: Uint8Array) {
   const { httpVersionMajor, headers } = request

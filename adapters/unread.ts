@@ -1,11 +1,11 @@
-// Reads what a rejected request still sends, so that its sender gets the reply. Not an import path.
+// Reads the rest of a rejected request, so that its sender gets the reply. Not an import path.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Readable, Writable } from 'node:stream'
 
 /** Milliseconds for which a rejected request is read. */
 const maxDrain = 10_000
 
-/** Requests whose body did not arrive in time: they get a reply, and are read no further. */
+/** Requests whose body did not arrive in time: they get a reply, and their rest is not read. */
 const expired = new WeakSet<IncomingMessage>()
 
 export const expire = (request: IncomingMessage) => void expired.add(request)
@@ -13,7 +13,7 @@ export const expire = (request: IncomingMessage) => void expired.add(request)
 /** The request has come whole; requests that a host makes itself are not marked complete. */
 export const isRead = (request: IncomingMessage) => request.complete || request.readableEnded
 
-/** Reads what a rejected request still sends for a while, then destroys it. */
+/** Reads the rest of a rejected request for a while, then destroys the request. */
 export function drainRequest(request: IncomingMessage): void {
   if (isRead(request) || request.destroyed) return
   request.resume()
@@ -47,7 +47,7 @@ export function endOnceRead(
   response: ServerResponse & { readonly stream?: Writable },
   body: string,
 ): void {
-  // Over HTTP/2 a stream can end in one direction alone.
+  // Over HTTP/2 a stream can end in one direction only.
   if (response.stream || expired.has(request) || request.destroyed) {
     drainOnceSent(request, response)
     response.end(body)
@@ -59,7 +59,7 @@ export function endOnceRead(
   drainRequest(request)
 }
 
-/** Over HTTP/2 the stream must be destroyed too: else its body is read on. */
+/** Over HTTP/2 the stream must be destroyed too, or its body is read on. */
 function destroy(request: IncomingMessage & { readonly stream?: Readable }): void {
   request.destroy()
   request.stream?.destroy()

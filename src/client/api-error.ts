@@ -1,5 +1,5 @@
-// The errors that a call of the client can end in: one family, each member with a literal code.
-// None ever holds the API key, a query or a body.
+// The errors that a call of the client can end in: one family, each member with a literal code. No
+// error holds the API key, a query or a body.
 import { defined } from '../foundation/defined.ts'
 import { apiErrorBrand } from '../host/brands.ts'
 import type { endpoints } from './contract.ts'
@@ -63,7 +63,7 @@ export class ApiError<Code extends string = string> extends Error {
   }
 }
 
-/** Whether a value is an error of this family, even of another installed copy of this package. */
+/** Tells an error of this family, also one of another installed copy of this package. */
 export function isApiError(value: unknown): value is ApiError {
   return typeof value === 'object' && value !== null && apiErrorBrand in value
 }

@@ -1,5 +1,5 @@
-// One request over the wire, within its time: the response with its whole body, or how it failed.
-// The time limit and the caller's signal apply even to a fetch that ignores them.
+// Sends one request within its time, and returns the response with its whole body, or how the
+// request failed. The time limit and the caller's signal apply even to a fetch that ignores them.
 import { orAborted } from '../foundation/abortable.ts'
 import { readStream } from '../foundation/bytes.ts'
 import { decodeUtf8 } from '../foundation/json.ts'
@@ -35,7 +35,7 @@ export interface AttemptRequest {
 
 /** A page of 100 records is far smaller; a larger body is not a response of this service. */
 const maxBytes = 16 * 1024 ** 2
-/** The same for error responses, which are small. */
+/** Error responses are small. */
 const maxErrorBytes = 1024 ** 2
 
 const timedOut = new DOMException('the attempt took longer than its timeout', 'TimeoutError')

@@ -1,5 +1,5 @@
-// From a call to what is sent. What is wrong with its input is reported before anything is sent, by
-// the schemas that the service's own responses follow, as the service's 422 would report it.
+// Turns a call into a request. Input is checked before anything is sent, by the schemas that the
+// service's responses follow; a fault has the form of the service's own 422.
 import { checkOptionNames, suggestion } from '../foundation/check.ts'
 import { defined } from '../foundation/defined.ts'
 import {
@@ -23,7 +23,7 @@ export interface Call<Name extends EndpointName = EndpointName> {
   readonly options?: CallOptions | undefined
 }
 
-/** Where calls go, and what each of them carries. */
+/** The address and the headers that all calls of a client share. */
 export interface Target {
   readonly baseUrl: string
   readonly headers: Readonly<Record<string, string>>
@@ -126,7 +126,7 @@ function queryFaults(
     }))
 }
 
-/** A query as it is sent: dates and booleans as text, one status as a list. */
+/** A query as the client sends it: dates and booleans as text, one status as a list. */
 function wireQuery(query: object): Record<string, unknown> {
   const given = Object.entries(query).filter(([, value]) => value !== undefined)
   return Object.fromEntries(given.map(([name, value]) => [name, wireValue(name, value)]))

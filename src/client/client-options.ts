@@ -31,11 +31,11 @@ export interface ClientOptions {
   /** Retries of requests; `false` or 0 disables them. */
   readonly retry?: false | number | RequestRetryOptions | undefined
   /**
-   * A limiter that the clients of one key share, a number of requests per minute, or `false`; 200
-   * per minute by default, for this client alone.
+   * A limiter that the clients of one key share, a number of requests per minute, or `false`. By
+   * default 200 per minute for each client.
    */
   readonly limiter?: Limiter | number | false | undefined
-  /** The deprecated `/requests` paths, for services that do not have the canonical ones yet. */
+  /** The deprecated `/requests` paths, for services that lack the canonical ones. */
   readonly pathFamily?: PathFamily | undefined
   /** Called after every attempt; by default unexpected response fields become process warnings. */
   readonly observe?: ObserveRequests | undefined
@@ -153,7 +153,7 @@ function limiterOf(option: ClientOptions['limiter'], now: Clock | undefined): Li
   )
 }
 
-/** The default observer: one process warning for each field that is not as documented. */
+/** The default observer: one process warning for each field that differs from the documentation. */
 function warnStrangeAnswers(): ObserveRequests {
   const warned = new Set<string>()
   return ({ endpoint, strange = [] }) => {
@@ -167,7 +167,7 @@ function warnStrangeAnswers(): ObserveRequests {
   }
 }
 
-/** Keeps an observer's own errors away from the call, async ones too. */
+/** Keeps errors of an observer, async ones too, away from the call. */
 function guardedObserver(observe: ObserveRequests): ObserveRequests {
   return (seen) => warnIfItThrows("the client's observe", () => observe(seen))
 }

@@ -1,4 +1,5 @@
-// Runs reconcile on a schedule, one run at a time, each from where the last complete one ended.
+// Runs reconcile on a schedule, one run at a time; each run begins where the last complete run
+// ended.
 
 import { isWebhookError } from '../errors.ts'
 import { sleep } from '../foundation/abortable.ts'
@@ -144,7 +145,7 @@ function inMemory(): WatermarkStore {
 
 function warnFailure(error: unknown): void {
   const what = isApiError(error) ? error.code : describeError(error)
-  // The text of another's error may be data.
+  // The text of an error that the client did not make may hold data.
   const more = isWebhookError(error) ? '' : '; pass onError to see the error'
   warn(`a run of reconcile failed: ${what}${more}`, 'RECONCILE_FAILED')
 }

@@ -1,5 +1,5 @@
-// Which events must have happened, by what the API shows of a resource: pure. What the API does not
-// show is not guessed; `unseen` lists it.
+// Derives the events that must have happened from what the API shows of a resource. It guesses
+// nothing: `unseen` lists what the API does not show.
 
 import type { Entity } from '../protocol/events.ts'
 import { parseTime } from '../protocol/json-paths.ts'
@@ -67,7 +67,7 @@ export function clientEvents(data: Client): DerivedEvent[] {
   return events
 }
 
-/** The key of a derived event: the same in every run. */
+/** The key of a derived event, equal in every run. */
 export function derivedKey({ name, entity }: Pick<DerivedEvent, 'name' | 'entity'>): string {
   return `reconcile:${name}:${entity.id}`
 }

@@ -12,10 +12,9 @@ import { limits } from '../protocol/resources.ts'
 /** Lets requests go one after the other; share one between all clients of a key. */
 export interface Limiter {
   /**
-   * Resolves when it is the caller's turn, with a function to call when the request has ended.
-   * Rejects with the signal's reason if it is aborted first. After `timeout` milliseconds the request
-   * counts as ended without that call. Reads in the `background`, those of reconcile, take at most
-   * half of the rate.
+   * Resolves at the caller's turn, with a function to call when the request has ended. Rejects with
+   * the signal's reason if it is aborted first. After `timeout` milliseconds the request counts as
+   * ended without that call. `background` reads (reconcile's) take at most half of the rate.
    */
   acquire(signal?: AbortSignal, timeout?: number, background?: boolean): Promise<() => void>
   /** Pauses all callers for `ms` milliseconds. */
@@ -26,7 +25,9 @@ export interface Limiter {
 export interface LimiterOptions {
   /** 200 by default, the limit of the Professional and Business plans. */
   readonly perMinute?: number | undefined
-  /** By default one that never goes back, and counts the time in which the process was frozen. */
+  /**
+   * By default a clock that never goes back and counts the time for which the process was frozen.
+   */
   readonly now?: Clock | undefined
 }
 
@@ -37,7 +38,7 @@ const slack = 1_000
 
 /** A request that counts: from its start until a minute after its end. */
 interface Counted {
-  /** Before its end is reported: the latest time that it can have. */
+  /** The latest time at which the request can end, until its end is reported. */
   until: number
   readonly background: boolean
 }

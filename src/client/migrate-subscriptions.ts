@@ -8,7 +8,7 @@ export interface EventSubscription {
   readonly id: string
   readonly url: string
   readonly events: readonly string[]
-  /** False for a paused subscription, which is left alone. */
+  /** False for a paused subscription: the migration leaves it as it is. */
   readonly active?: boolean | undefined
   /** The signing secret, if the API shows it. */
   readonly secret?: string | undefined
@@ -18,12 +18,12 @@ export interface EventSubscription {
 export interface SubscriptionApi {
   /** Lists every subscription, all pages of them. */
   list(): Promise<Iterable<EventSubscription>> | Iterable<EventSubscription>
-  /** Creates a subscription like another one. If the API hides secrets, add the receiver's here. */
+  /** Creates a subscription like another. If the API hides secrets, add the receiver's here. */
   create(input: Omit<EventSubscription, 'id'>): Promise<Pick<EventSubscription, 'id'>>
   remove(id: string): Promise<unknown>
 }
 
-/** An old subscription and what was created for it, without their secrets. */
+/** An old subscription and its replacements, without their secrets. */
 export interface SubscriptionPair {
   readonly old: EventSubscription
   /** The replacement; then the subscription for filters that were not renamed. */
@@ -45,11 +45,14 @@ export interface MigrateSubscriptionsOptions {
   /** Required to apply and to roll back. */
   readonly journal?: MigrationJournal | undefined
   /**
-   * Whether a replacement has delivered, by your receiver or the API; required to apply. An old
-   * subscription is removed only after its replacement has.
+   * Tells by your receiver or the API whether a replacement has delivered; required to apply. An
+   * old subscription is removed only after its replacement has delivered.
    */
   readonly hasDelivered?: ((id: string) => boolean | Promise<boolean>) | undefined
-  /** Whether no delivery of a subscription is being retried: its removal would lose them. */
+  /**
+   * Tells whether no delivery of a subscription is being retried: removing the subscription would
+   * lose such deliveries.
+   */
   readonly isSettled?: ((id: string) => boolean | Promise<boolean>) | undefined
   /** Called after every step. */
   readonly onStep?: ((step: SubscriptionStep) => void) | undefined
@@ -65,7 +68,7 @@ export interface PlannedSubscription {
    * names too, so remove its legacy ones yourself; `inactive` is left to its owner.
    */
   readonly action: 'current' | 'replace' | 'covered' | 'inactive'
-  /** Filters of the replacement: the renamed ones alone, so that nothing else arrives twice. */
+  /** Filters of the replacement: only the renamed ones, so that no other event arrives twice. */
   readonly renamed: readonly string[]
   /** Filters that get a second new subscription when the old one is removed. */
   readonly kept: readonly string[]
@@ -194,7 +197,7 @@ async function replace(
   if (!(await isSettled(run, id))) return { ...ids, did: 'waiting', waitsFor: 'retries' }
   let { created } = pair
   if (kept.length > 0 && created.length < 2) {
-    // Before the removal: the other order would lose events.
+    // Create before the removal: the other order would lose events.
     created = [...created, await create(run, { ...subscription, events: kept })]
     await save(run, { ...pair, created })
   }
@@ -226,7 +229,7 @@ async function* takeBack(
     yield { id: old.id, did: 'restored', replacement: oldId }
   }
   for (const { id } of replacements) {
-    // It alone carried the events since the old one was removed.
+    // Since the old subscription was removed, only the replacement has delivered these events.
     if (isAlone && !(await isSettled(run, id))) {
       yield { id, did: 'waiting', waitsFor: 'retries' }
       return
@@ -245,7 +248,7 @@ async function create({ api }: MigrationRun, { id: _, ...input }: EventSubscript
   return (await api.create(input)).id
 }
 
-/** Writes a pair in place of that of an old subscription, or removes it. */
+/** Writes a pair in place of the pair of the same old subscription, or removes it. */
 async function save(run: MigrationRun, pair: SubscriptionPair | undefined, of = pair?.old.id) {
   const others = run.pairs.filter(({ old }) => old.id !== of)
   run.pairs = pair ? [...others, pair] : others

@@ -1,5 +1,5 @@
-// Whether a failed fetch can have reached the service. Runtimes show it by different codes; without
-// proof the request counts as sent.
+// Decides whether a failed fetch can have reached the service. Each runtime has its own error
+// codes; without proof the request counts as sent.
 
 /** System calls that precede the first byte of a request; a later one proves nothing. */
 const beforeSending = new Set(['connect', 'getaddrinfo'])
@@ -38,7 +38,7 @@ const refusedCertificate = new Set([
 /** The part of an error that identifies its cause. */
 type ErrorCause = { readonly [Key in 'code' | 'syscall' | 'errors']?: unknown }
 
-/** Whether the error proves that nothing of the request was sent. */
+/** Tells whether the error proves that no byte of the request was sent. */
 export function provesUnsent(error: unknown): boolean {
   for (const one of causesOf(error)) {
     const { code, syscall, errors } = one as ErrorCause

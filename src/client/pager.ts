@@ -15,7 +15,7 @@ export interface Page<Item> {
  * @example for await (const verification of client.verifications.iterate({ status: 'approved' })) …
  */
 export interface Pager<Item> extends AsyncIterable<Item> {
-  /** The same page by page, without records that were already yielded. */
+  /** Yields pages instead of records, without records that were already yielded. */
   pages(): AsyncIterable<Page<Item>>
   /**
    * The first `max` records.

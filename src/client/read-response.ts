@@ -40,7 +40,7 @@ const schemas = {
 /** The response of an endpoint. */
 export type Answer<Name extends EndpointName> = (typeof schemas)[Name]['_zod']['output']
 
-/** A usable response, with the places where it is not as documented. */
+/** A usable response, and the places where it differs from the documentation. */
 export type ResponseReading =
   | { readonly ok: true; readonly value: unknown; readonly strange: readonly string[] }
   | { readonly ok: false; readonly why: string }
@@ -53,7 +53,7 @@ export function readAnswer(endpoint: EndpointName, value: unknown): ResponseRead
     : 'the response has no id'
   if (!(isList ? isPage(value) : isResource(value))) return { ok: false, why }
   const issues = schemas[endpoint].safeParse(value).error?.issues ?? []
-  // Places alone: a message or a value could contain personal data.
+  // Only places: a message or a value could contain personal data.
   const places = issues.map(({ path }) =>
     path.map((step) => (typeof step === 'number' ? '*' : String(step))).join('.'),
   )

@@ -48,8 +48,9 @@ export interface ReconcileOptions {
   /** A receiver with an inbox, which knows what has arrived. */
   readonly receiver: Pick<Receiver, 'receive'>
   /**
-   * The tenant whose records the client reads; null for records of none. Required if all secrets of
-   * the receiver name a tenant, or if secrets are looked up and the newest entry of the inbox has one.
+   * The tenant whose records the client reads; null for records without a tenant. Required if all
+   * secrets of the receiver name a tenant, or if secrets are looked up and the newest entry of the
+   * inbox has a tenant.
    */
   readonly tenant?: string | null | undefined
   /**
@@ -85,7 +86,7 @@ export interface ReconcileProgress {
   readonly read: number
   /** Events that must have happened. */
   readonly events: number
-  /** Of these, events that the inbox had not seen. */
+  /** Those of `derived` that the inbox had not seen. */
   readonly missing: number
   readonly fed: number
 }
@@ -97,14 +98,14 @@ export interface ReconcileReport {
   readonly complete: boolean
   readonly read: { readonly verifications: number; readonly clients: number }
   readonly events: {
-    /** Events that must have happened, by what the API shows. */
+    /** Events that must have happened, derived from what the API shows. */
     readonly derived: number
-    /** Of these, events that the inbox had seen. */
+    /** Those of `derived` that the inbox had seen. */
     readonly present: number
     readonly missing: number
-    /** Of the missing, events that the inbox took. */
+    /** Those of `missing` that the inbox kept. */
     readonly fed: number
-    /** Of the missing, events that arrived meanwhile: by webhook, or from another run. */
+    /** Those of `missing` that arrived during the run, by webhook or from another run. */
     readonly arrived: number
     readonly failed: number
   }
@@ -124,7 +125,7 @@ export interface ReconcileReport {
   }
   /** The first hundred events that could not be fed. */
   readonly failures: readonly FeedFailure[]
-  /** Where the next run can begin; absent if it must begin where this one did. */
+  /** Where the next run can begin; absent if it must begin where this run began. */
   readonly watermark?: Watermark
   /** Events that no run can find, because the API does not show them. */
   readonly unseen: readonly string[]
@@ -144,9 +145,12 @@ interface KnownEvents extends Keeper {
 /** The part of a receiver that takes events without a delivery. */
 interface Ingester {
   readonly keeper: Keeper | undefined
-  /** Whether its handlers can read through a client. */
+  /** True if its handlers can read through a client. */
   readonly fetches: boolean
-  /** The tenants of its secrets, undefined for one without; undefined where they are looked up. */
+  /**
+   * The tenants of its secrets; undefined for a secret without a tenant, and if secrets are looked
+   * up.
+   */
   readonly tenants: readonly (string | undefined)[] | undefined
   ingest(body: Uint8Array, tenant?: string): Promise<Outcome>
 }
@@ -243,7 +247,8 @@ async function examine(run: ReconcileRun, event: DerivedEvent): Promise<'stopped
   looked.add(key)
   tally.events.derived += 1
   const { name, entity } = event
-  // What is fed without a tenant is of none, whatever the other senders of the inbox have.
+  // Records fed without a tenant belong to no tenant, even if other senders of the inbox have
+  // tenants.
   const { tenant = null } = options
   const { entries } = await inbox.find({ name, entity, tenant, limit: 1 })
   if (entries.length > 0) {
@@ -401,7 +406,7 @@ const tenantMissing = () =>
   )
 
 /**
- * Checks what can be checked before the first run: where it begins, and which inbox it asks.
+ * Checks the options before the first run: the start, and the inbox.
  *
  * @throws WebhookError `INBOX_INVALID`, `OPTION_INVALID`
  */
@@ -410,7 +415,7 @@ export function checkReconcile(options: ReconcileOptions): void {
   if (options.since !== undefined) boundsOf(run, options.since)
 }
 
-/** The records of another tenant count as read by its own runs alone. */
+/** Only runs of the same tenant may continue a watermark. */
 function assertSameTenant({ tenant }: Watermark, options: ReconcileOptions): void {
   const [read, asked] = [tenant ?? null, options.tenant ?? null]
   if (read === asked) return

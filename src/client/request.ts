@@ -1,5 +1,5 @@
-// From an endpoint and its input to its response: check, wait for a turn, send, read, and retry if
-// that is harmless. Everything that the peer can do wrong becomes an error of the family.
+// Turns an endpoint and its input into a response: check, wait for a turn, send, read, and retry if
+// that is harmless. Every fault of the peer becomes an error of the family.
 import { sleep } from '../foundation/abortable.ts'
 import type { Clock } from '../foundation/clock.ts'
 import { defined } from '../foundation/defined.ts'
@@ -56,12 +56,12 @@ interface Failure extends Failing {
   readonly ok: false
   /** An ApiError, or the reason of the caller's signal. */
   readonly error: unknown
-  /** The service may have done what was asked. */
+  /** True if the service may have done what the call asked for. */
   readonly unclear: boolean
 }
 
 /**
- * Calls an endpoint, and retries if that is harmless.
+ * Calls an endpoint, and retries if a repeat is harmless.
  *
  * @throws ApiError: ValidationError for input that the service would refuse, before anything is
  * sent; OutcomeUnknownError if the service may have created what was asked; the signal's reason
@@ -144,7 +144,8 @@ function understandAnswer(
   const { status, headers, text } = answer
   if (status >= 200 && status < 300) {
     const parsed = text === undefined ? undefined : parseJson(text, deepestAnswer)
-    // Truncated on its way, if it is declared as JSON; otherwise it would be the same next time.
+    // A JSON body was truncated on its way and may be whole next time; any other body would be the
+    // same again.
     const isCut = /json/i.test(headers.get('content-type') ?? '')
     if (!parsed) return malformed(info, 'the response is not JSON', isCut ? 'reads' : 'never')
     const reading = readAnswer(info.endpoint, parsed.value)

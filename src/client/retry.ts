@@ -1,4 +1,4 @@
-// Whether a request may be sent again, and after how long: pure. A request that could create
+// Decides whether a request may be sent again, and after how long. A request that could create
 // something twice is never repeated.
 import { checkOptionNames, checkWholeNumber } from '../foundation/check.ts'
 import { defined } from '../foundation/defined.ts'
@@ -19,7 +19,7 @@ export type RetryPolicy = Readonly<Record<keyof RequestRetryOptions, number>>
 
 /** How a request failed, as far as sending it again is concerned. */
 export interface Failing {
-  /** `again`: whatever the method; `reads`: GET only; `never`: it would fail the same way. */
+  /** `again`: any method; `reads`: only GET; `never`: a repeat would fail in the same way. */
   readonly repeat: 'again' | 'reads' | 'never'
   /** Milliseconds that the service asked for. */
   readonly retryAfter?: number | undefined
@@ -56,7 +56,7 @@ export function delayBefore(
 ): number | undefined {
   if (sent.attempts > policy.retries) return undefined
   if (repeat === 'never' || (repeat === 'reads' && sent.method !== 'GET')) return undefined
-  // Full jitter: callers that failed together, or got the same Retry-After, do not return together.
+  // Full jitter spreads callers that failed together or got the same Retry-After.
   const asked = Math.min(Math.max(0, retryAfter ?? 0), policy.maxRetryAfter)
   return asked + sent.dice * Math.min(policy.maxDelay, policy.baseDelay * 2 ** (sent.attempts - 1))
 }

@@ -8,7 +8,7 @@ import type { ApiClient } from './create-client.ts'
 import type { Page } from './pager.ts'
 import type { Stream } from './watermark.ts'
 
-/** Records of one page, including those that changed before the bound. */
+/** Records of one page, including records that changed before the bound. */
 export type Scanned =
   | { readonly of: 'verification'; readonly items: readonly Verification[] }
   | { readonly of: 'client'; readonly items: readonly Client[] }
@@ -27,7 +27,10 @@ interface ScanOptions {
   readonly asking: CallOptions
 }
 
-/** Reads what was updated since a bound, then what moved to the front meanwhile or has expired. */
+/**
+ * Reads the records updated since a bound, then those that moved to the front meanwhile or have
+ * expired.
+ */
 async function* scanVerifications(
   api: Lists,
   { from, asking }: ScanOptions,
@@ -42,12 +45,12 @@ async function* scanVerifications(
     if (!order.holds(items)) return yield* scanCreated(api, asking)
     if (order.isBefore(from)) break
   }
-  // A single page shows one moment: nothing can have moved within it.
+  // A single page shows one moment: no record can have moved within it.
   if (front && pages > 1) yield* scanMoved(api, front, asking)
   if (order.isBefore(from)) yield* scanExpired(api, { from, asking })
 }
 
-/** In any other order a change can shift other records out of sight; by creation it cannot. */
+/** Reads by creation: in any other order a change can shift other records out of sight. */
 async function* scanCreated(api: Lists, asking: CallOptions): AsyncGenerator<Scanned> {
   for await (const { data } of api.verifications.iterate({}, asking).pages()) {
     yield { of: 'verification', items: data }
@@ -139,7 +142,7 @@ function falling<Item>(timeOf: (item: Item) => string) {
       }
       return holds
     },
-    /** Everything that follows is older; records of one time alone prove no order. */
+    /** All later records are older. A page of records of one time proves no order. */
     isBefore: (time: number) => last < time && first !== undefined && last < first,
   }
 }

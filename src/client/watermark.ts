@@ -1,5 +1,5 @@
-// How far earlier runs have read, so that the next one need not read everything again. The times
-// are the service's; our clock measures how long ago something was, and no position passes it.
+// Records how far earlier runs have read, so that the next run does not read everything again. The
+// times are the service's; the local clock only measures ages, and no position passes it.
 import { invalid, shown } from '../foundation/check.ts'
 import { defined } from '../foundation/defined.ts'
 import type { Keeper } from '../options.ts'
@@ -12,13 +12,13 @@ export type Stream = (typeof streams)[number]
 export interface Position {
   /** The newest change that was found, by the service's clock. */
   readonly at: string
-  /** Where the first run began: later ones do not look before it. */
+  /** Where the first run began: later runs do not look before it. */
   readonly since?: string
 }
 
 /** How far runs have read: JSON, to be stored and passed as `since`. */
 export type Watermark = { readonly [Name in Stream]?: Position } & {
-  /** The tenant of the records, where the run named one. */
+  /** The tenant of the records, if the run named a tenant. */
   readonly tenant?: string
 }
 
@@ -106,7 +106,7 @@ export function nextPosition(newest: number | undefined, { reached, since }: Bou
   return defined({ at, since })
 }
 
-/** A date alone is UTC; a time of day needs its zone. */
+/** A date without a time is UTC; a time of day needs its zone. */
 const iso = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d))?$/i
 
 /**

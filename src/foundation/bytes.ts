@@ -6,7 +6,7 @@ export function isBytes(value: unknown): value is Uint8Array {
   return ArrayBuffer.isView(value) && (value as Uint8Array)[Symbol.toStringTag] === 'Uint8Array'
 }
 
-/** One array of all the bytes, in their order. */
+/** Joins byte arrays, in order, into one. */
 export function concat(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   const length = parts.reduce((sum, part) => sum + part.length, 0)
   const bytes = new Uint8Array(length)
@@ -24,8 +24,9 @@ const maxBlock = 16 * 1024
 const maxEmpty = 100
 
 /**
- * Collects chunks. A sender chooses how short they are, and each holds hundreds of bytes of its own
- * or the whole buffer that it was cut from: all are copied into blocks, which grow with what came.
+ * Collects chunks. A sender chooses how short they are, and each chunk holds hundreds of bytes of
+ * overhead or the whole buffer that it was cut from. So chunks are copied into blocks that grow
+ * with the body.
  */
 export class Chunks {
   readonly #blocks: Uint8Array<ArrayBuffer>[] = []
@@ -47,8 +48,8 @@ export class Chunks {
   }
 
   /**
-   * A turn to wait for before the next chunk, if there is need: a stream that always has another one
-   * without bytes is read in microtasks alone, and no deadline would end it.
+   * Resolves in a later turn when the reader must give one up: a stream that always has another
+   * empty chunk is read in microtasks, and no deadline would end it.
    */
   turn(): Promise<void> | undefined {
     return this.#empty < maxEmpty ? undefined : nextTurn()
@@ -98,7 +99,7 @@ export async function readStream(
   const chunks = new Chunks()
   if (!stream) return new Uint8Array()
   const reader = stream.getReader()
-  // Not awaited: a stream that never ends need not agree to be cancelled.
+  // Not awaited: a stream that never ends may never confirm that it is canceled.
   const cancel = () => void reader.cancel(signal?.reason).catch(() => {})
   signal?.addEventListener('abort', cancel, { once: true })
   try {

@@ -1,4 +1,5 @@
-// Checks of what a caller passes. A message says what is wrong, with its type, and what to pass.
+// Checks of what a caller passes. A message names the fault with the value's type, and says what to
+// pass.
 import leven from 'leven'
 import { WebhookError, type WebhookErrorCode } from '../errors.ts'
 
@@ -11,7 +12,7 @@ export function invalid(
   return new WebhookError(code, message, options)
 }
 
-/** ` Did you mean 'x'?`, or nothing if no known name is close enough to be what was meant. */
+/** Returns ` Did you mean 'x'?`, or nothing if no known name is close enough. */
 export function suggestion(name: string, known: readonly string[]): string {
   let close = ''
   let least = Math.min(name.length, Math.max(2, Math.floor(name.length / 3)) + 1)
@@ -32,7 +33,7 @@ function hint(value: unknown, known: readonly string[]): string {
   return ''
 }
 
-/** A value as it may stand in a message: its type, and the value where that is short and plain. */
+/** Shows a value in a message: its type, and the value if that is short and plain. */
 export function shown(value: unknown): string {
   if (value === null || value === undefined) return String(value)
   if (typeof value === 'string') {
@@ -66,7 +67,11 @@ export function checkOptionNames(
   throw invalid(`${by} has no option '${unknown.slice(0, 30)}'.${next}`, code)
 }
 
-/** @throws WebhookError `OPTION_INVALID` for a value that is not one of those allowed */
+/**
+ * @throws WebhookError `OPTION_INVALID` for a value that is not in the list
+ *
+ *  @throws WebhookError `OPTION_INVALID` for a value that is not one of those allowed
+ */
 export function checkChoice(
   name: string,
   value: unknown,

@@ -1,7 +1,7 @@
-// The one place that reads the time; everything else is handed a `now`.
+// The only file that reads the time; other files take a `now`.
 import { ignoreRejection } from '../host/promises.ts'
 
-/** Tells the time. */
+/** Returns the current time. */
 export type Clock = () => Date
 
 /** Milliseconds of a user's clock; throws for an async clock, whose rejection is ignored. */

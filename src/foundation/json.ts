@@ -1,5 +1,5 @@
-// Bytes to JSON, strictly and without harm: what cannot be walked or could pollute a prototype
-// does not get through. The text is decoded here alone.
+// Parses bytes as JSON, strictly. Values that are nested too deeply or could pollute a prototype do
+// not get through. Only this file decodes the text.
 
 /** The service's API nests as deep as its callers did; its size bounds it. */
 export const deepestAnswer = 500
@@ -79,7 +79,10 @@ function changeJson(text: string, { outside, string }: JsonChange): string {
   return parts.join('') + outside(text.slice(at))
 }
 
-/** The index after the string that begins at `open`; that of the text's end where nothing closes it. */
+/**
+ * The index after the string that begins at `open`; the text's length if no quote closes the
+ * string.
+ */
 function endOfString(text: string, open: number): number {
   for (let quote = open; ; ) {
     quote = text.indexOf('"', quote + 1)
@@ -91,7 +94,7 @@ function endOfString(text: string, open: number): number {
   }
 }
 
-/** Whether JSON is well formed, but nested deeper than `most` levels. */
+/** Tells well-formed JSON that is nested deeper than `most` levels. */
 export function isDeeperText(text: string, most: number): boolean {
   // Each level needs two brackets.
   if (text.length <= most * 2) return false

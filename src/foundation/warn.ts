@@ -18,10 +18,10 @@ export function show(message: string, about: OutcomeCode | WarningCode): void {
   } catch {}
 }
 
-/** The number of warnings of one code after which no more follow. */
+/** After this number of warnings of one code, no more are shown. */
 const maxWarnings = 100
 
-/** Warns unless it has warned of the same code and kind; the kind is the message by default. */
+/** Shows a warning once for each code and kind; the message is the default kind. */
 type WarnOnce = (message: string, about: OutcomeCode | WarningCode, kind?: string) => void
 
 /**

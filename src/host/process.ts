@@ -6,7 +6,7 @@ export interface WorkerHolder {
   /** Identifies the receiver. */
   readonly receiver: object
   readonly handlerIds: readonly string[]
-  /** Each stops one worker. */
+  /** Functions that each stop one worker. */
   readonly stops: Set<() => void>
 }
 

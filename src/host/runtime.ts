@@ -38,7 +38,7 @@ function isWorkerd(): boolean {
 /** True if a request must not wait for a promise of another request, as on workerd. */
 export const isolatesRequests = isWorkerd
 
-/** Where the host reads environment variables from, if it is a special one. */
+/** Says where a special host reads environment variables from; undefined for other hosts. */
 export function variablesHint(): string | undefined {
   if (!isWorkerd()) return undefined
   return 'on Workers in .dev.vars or by wrangler secret put; process.env needs nodejs_compat and a compatibility date from 2025-04-01'
@@ -52,7 +52,7 @@ export function isDevelopment(): boolean {
     if (mode === undefined && process.env.AWS_LAMBDA_FUNCTION_NAME) return false
     return isWorkerd() ? mode === 'development' : mode !== 'production'
   } catch {
-    // No process, or Deno without --allow-env.
+    // There is no process, or Deno runs without --allow-env.
     return false
   }
 }

@@ -61,15 +61,15 @@ export interface AttemptObserved extends Timed {
   /** Milliseconds from the occurrence of the event to this success; replays have none. */
   readonly lag?: number
   readonly code?: HandlerFailure['code']
-  /** Class and place of what it threw, not the text. */
+  /** Class and place of the error that the handler threw, without its text. */
   readonly error?: string
   /** With an inbox: the entry that was handled. */
   readonly entryId?: string
 }
 
 /**
- * With an inbox: what became of one attempt at an entry, timed from its claim. Of an attempt that a
- * crash ended the start is unknown.
+ * With an inbox: the result of one attempt at an entry, timed from its claim. If a crash ended the
+ * attempt, its start is unknown.
  */
 export interface SettledObserved extends Partial<Timed> {
   readonly type: 'settled'
@@ -92,7 +92,7 @@ export interface OperatedObserved extends Timed {
   readonly asked: 'redrive' | 'replay' | 'dismiss' | 'forget'
   /** How many. */
   readonly entries: number
-  /** Where one was named. */
+  /** The entry, if the request named one. */
   readonly entryId?: string
 }
 
@@ -105,7 +105,7 @@ export interface SilenceObserved extends Timed {
   readonly usual: number
 }
 
-/** With a worker: the store did not do what it was asked; the worker tries again. */
+/** With a worker: the store did not do what the worker asked; the worker tries again. */
 export interface StoreObserved extends Timed {
   readonly type: 'store'
   readonly asked: string
@@ -249,7 +249,7 @@ export const escaped = (letter: string) =>
     return `\\u${letter.charCodeAt(at).toString(16).padStart(4, '0')}`
   }).join('')
 
-/** Text cut and without what a terminal would obey. */
+/** Cuts a text, and removes characters that control a terminal. */
 export const printable = (text: string) => text.slice(0, longestText).replace(unprintable, escaped)
 
 /**
@@ -264,7 +264,7 @@ export function describeError(error: unknown): string {
     const frame = frameOf(error)
     return frame === undefined ? name : `${name} ${frame}`
   } catch {
-    // A revoked proxy, a getter that throws: handlers throw what they like.
+    // A handler may throw a revoked proxy, or an object whose getter throws.
     return 'unreadable'
   }
 }
@@ -287,8 +287,8 @@ const stackHead = /^[\w$.]{1,80}(?: \[\w{1,60}\])?(?:: |(?=\n|$))/
 const inside = /[\\/]idv-webhooks[\\/]dist[\\/]|[ (]node:/
 
 /**
- * Where it was thrown, in the application if any frame is there. A stack begins with the message,
- * which is removed first.
+ * The place where the error was thrown, in the application if the stack has a frame of it. A stack
+ * begins with the message, which is removed first.
  */
 function frameOf({ stack, message }: Error): string | undefined {
   if (typeof stack !== 'string' || typeof message !== 'string') return undefined
@@ -308,7 +308,7 @@ function withoutValue({ reason }: WebhookError): string {
 
 /** False for an error that user code derived from ours: its text is unknown. */
 function isOurs(error: Error): error is WebhookError {
-  // By its prototypes, for bundlers change the names of classes.
+  // The class is found by its prototypes, because bundlers rename classes.
   const parent: unknown = Object.getPrototypeOf(Object.getPrototypeOf(error))
   return isWebhookError(error) && parent === Error.prototype
 }

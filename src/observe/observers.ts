@@ -47,8 +47,8 @@ export interface LogOptions {
 
 /**
  * An observer that writes one line of JSON for each outcome, with the proved cause of a mismatch,
- * and for each failure and each entry that an inbox settled.
- * No line holds data of an event, or the text of an error that is not this package's own.
+ * and for each failure and each entry that an inbox settled. No line holds data of an event, or the
+ * text of an error that this package did not make.
  *
  * @throws WebhookError `OPTION_INVALID`
  * @example createReceiver({ secret, observe: logOutcomes() })
@@ -185,7 +185,7 @@ function warnFailures(): Warnings {
 
 const warnOfGuessable = warnOnce()
 
-/** Warns of the public secret in production, and outside tests of one that can be guessed. */
+/** Warns of the public secret in production, and of a secret that can be guessed outside tests. */
 export function warnIfWeak(secrets: unknown): void {
   const values = [secrets].flat().map((one) => (one as { value?: unknown } | null)?.value ?? one)
   if (values.includes(testSecret) && !isDevelopment()) {
@@ -215,7 +215,7 @@ interface Observed extends Pick<OutcomeDetails, 'bytes' | 'event'> {
 /** Calls all observers of a receiver; makes no observation that no observer gets. */
 export class Observers {
   readonly #observer: (seen: Observation, beside?: Beside) => Promise<unknown> | undefined
-  /** Whether the user observes: the default observer gets some observations alone. */
+  /** True if the user observes: some observations are only for the default observer. */
   readonly hearsAll: boolean
   /** The receiver's clock; the system's if that throws. */
   readonly now: Clock

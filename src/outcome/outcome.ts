@@ -7,7 +7,7 @@ import type { Diagnosis } from '../signature/diagnose.ts'
 import type { Refusal } from '../signature/refused.ts'
 import { isFailedCode } from './table.ts'
 
-/** The secret that verified the delivery, and its tenant, if it names one. */
+/** The secret that verified the delivery, and the tenant that the secret names. */
 interface Proved {
   /** A signature, or no more than a shared token or an address. */
   readonly authenticity?: Authenticity
@@ -27,14 +27,16 @@ export type Outcome =
   | ({
       readonly kind: 'duplicate'
       readonly entryId: string
-      /** The same key came with other bytes: kept as evidence, not run. */
+      /**
+       * The key was kept before with other bytes: this delivery is kept as evidence and not run.
+       */
       readonly conflict?: true
     } & Proved)
   | ({
       readonly kind: 'rejected'
       readonly code: RejectedCode
       readonly issues?: readonly Issue[]
-      /** For the operator, never the sender: what was proved about the cause, if anything. */
+      /** For the operator, never the sender: the proved cause, if there is one. */
       diagnose(): Promise<Diagnosis | undefined>
     } & Proved)
   | ({
@@ -84,7 +86,7 @@ export function attempted(event: WebhookEvent, reports: readonly HandlerReport[]
   return { kind: 'failed', code: codeOf(errors), errors, event }
 }
 
-/** The outcome of a delivery with several events: that of its first one, unless any failed. */
+/** The outcome of a delivery with several events: a failed one if there is one, else the first. */
 export function joinedOutcome(outcomes: readonly Outcome[]): Outcome {
   const failed = outcomes.filter((one) => one.kind === 'failed')
   const [first] = failed
@@ -92,7 +94,7 @@ export function joinedOutcome(outcomes: readonly Outcome[]): Outcome {
   return { ...first, code: codeOf(failed), errors: failed.flatMap(errorsOf) }
 }
 
-/** A timeout is named only where nothing worse happened. */
+/** A timeout is named only if nothing worse happened. */
 function codeOf(errors: readonly { readonly code: FailedCode }[]): FailedCode {
   const order: readonly FailedCode[] = ['HANDLER_FAILED', 'HANDLER_TIMEOUT', 'DRAINING']
   return order.find((code) => errors.some((one) => one.code === code)) ?? 'HANDLER_FAILED'

@@ -32,8 +32,8 @@ export interface HandshakeRequest {
 }
 
 /**
- * Makes replies from outcome and event, for senders that want an answer to their challenge. A
- * failure on our side stays one whatever it returns.
+ * Makes replies from outcome and event, for senders that want an answer to their challenge. It
+ * cannot turn a failure on our side into a success.
  */
 export interface Responder {
   (outcome: Outcome, event: WebhookEvent | undefined): ReplyChange | Promise<ReplyChange>
@@ -75,7 +75,10 @@ export class Replies {
     return isPost ? undefined : methodNotAllowed
   }
 
-  /** The user's function may throw at what an unauthenticated client sends: no handshake then. */
+  /**
+   * The user's function may throw on a request of an unauthenticated client: then there is no
+   * handshake.
+   */
   #handshake({ method, url, headers }: ArrivedRequest): Reply | undefined {
     try {
       const reply = this.#responder?.handshake?.({ method, url, headers })
@@ -129,7 +132,10 @@ interface Responding {
   readonly warn: typeof warn
 }
 
-/** Returns the reply of a responder; the standard one if it fails, or hides a failure of ours. */
+/**
+ * Returns the responder's reply, or the standard reply if the responder fails or would hide a
+ * failure on our side.
+ */
 async function respondWith(
   { responder, warn: report }: Responding,
   outcome: Outcome,
@@ -211,7 +217,7 @@ function errorBody(code: string, message: string, statusCode: number): string {
   return JSON.stringify({ code, message, statusCode })
 }
 
-/** The reply to a method other than POST, where the adapter owns the method. */
+/** The reply to a method other than POST, if the adapter owns the method. */
 const methodNotAllowed: Reply = {
   status: 405,
   headers: { ...json, allow: 'POST' },

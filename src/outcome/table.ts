@@ -31,7 +31,7 @@ export const failed: Readonly<Record<FailedCode, readonly [status: number, messa
   DRAINING: [503, 'the receiver is shutting down'],
 }
 
-/** True for a fault on our side, false for one of the sender. */
+/** True for a fault on our side, false for the sender's. */
 export function isFailedCode(code: OutcomeCode): code is FailedCode {
   return Object.hasOwn(failed, code)
 }

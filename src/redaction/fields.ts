@@ -1,5 +1,5 @@
-// The documented fields of the service and of a preset, by place: which keys stay, and what a value
-// must look like to stay. Everything else is replaced.
+// The documented fields of the service and of presets, by place: the keys that stay, and the form
+// that a value must have to stay. All other keys and values are replaced.
 import { isEventName, isLegacyName } from '../protocol/names.ts'
 import {
   memberTypes,
@@ -21,12 +21,12 @@ export const documentedKeys: ReadonlySet<string> = new Set(
   client thirdParties config event eventId created_at timestamp occurredAt payload resource
   object`.split(/\s+/),
 )
-/** Objects whose keys and values are the customer's own (sections 2.4 and 4.1). */
+/** Objects whose keys and values belong to the customer (sections 2.4 and 4.1). */
 const freeObjects = /^(?:metadata|config)$/
 /** The document does not show the fields of steps (section 2.2); a third party's are a person's. */
 const documentedObjects = /^(?:data|payload|resource|object|verification|client|pagination)$/
 
-/** Whether a value of a field says nothing about a person. */
+/** Tells a value of a field that says nothing about a person. */
 type Check = (value: unknown) => boolean
 
 export const isId: Check = (value) => typeof value === 'string' && isOpaqueId(value)
@@ -37,14 +37,14 @@ const isWord: Check = (value) => words.some((word) => word === value)
 const isFlag: Check = (value) => typeof value === 'boolean'
 const isCount: Check = (value) =>
   typeof value === 'number' && /^-?(?:\d\.?){1,6}$/.test(String(value))
-/** In text, or in seconds or milliseconds since the epoch, of the years 2001 to 2033. */
+/** A time as text, or in seconds or milliseconds since the epoch, from 2001 to 2033. */
 const isTime: Check = (value) =>
   typeof value === 'number'
     ? /^1\d{9}(?:\d{3})?$/.test(String(value))
     : /^\d{4}-\d{2}-\d{2}T[\d:.]+(?:Z|[+-]\d{2}:\d{2})$/.test(String(value))
 
 const ids = /^(?:id|eventId|orgId|clientId|matterId)$/
-/** Fields of the envelope alone. */
+/** Fields that only the envelope has. */
 const envelope = { name: /^(?:event|type|name)$/, time: /^(?:created_at|timestamp|occurredAt)$/ }
 const checks: readonly (readonly [key: RegExp, check: Check])[] = [
   [/^(?:type|status|requirements|currentStep|memberType)$/, isWord],
@@ -53,7 +53,7 @@ const checks: readonly (readonly [key: RegExp, check: Check])[] = [
   [/^(?:active|hasNext|hasPrev)$/, isFlag],
 ]
 
-/** Whether a body is an event of the service; a vendor's body has places of the same names. */
+/** Tells an event of the service from a vendor's body, which has places of the same names. */
 export function isServiceEvent(body: unknown): boolean {
   return Object.entries(Object(body)).some(
     ([key, value]) => envelope.name.test(key) && isName(value),

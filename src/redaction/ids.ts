@@ -1,16 +1,18 @@
-// Ids that say nothing about a person: those of a form that only machines write.
+// Recognizes ids that say nothing about a person, by forms that only machines write.
 
-/** RFC 9562. No ASCII text in hex has the variant bits where a UUID has them. */
+/** RFC 9562. Hex of ASCII text never has the variant bits of a UUID. */
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i
-/** Of the years 2004 to 2039, as the first two characters say; digits alone could be a number. */
+/**
+ * The first two characters allow the years 2004 to 2039; an id of digits alone could be a number.
+ */
 const ulid = /^01(?=(?:\d*[A-Z]){8})[0-9A-HJKMNP-TV-Z]{24}$/
 /** Prefixes of the ids of the service and of its subscribers. */
 const prefix =
   /^(?:api|cli|client|dlv|doc|evt_fixture|evt|event|key|mat|matter|mem|msg|org|req|request|sess|sub|usr|ver|verification|wh|whk)[_-]/i
 
 /**
- * Whether an id is opaque: a UUID or a ULID, with or without a known prefix. After a prefix up to
- * five digits are enough; seven could be a telephone number, six a date.
+ * Tells an opaque id: a UUID or a ULID, with or without a known prefix, or up to five digits after
+ * a prefix. Seven digits could be a telephone number, six a date.
  */
 export function isOpaqueId(id: string): boolean {
   const bare = id.replace(prefix, '')

@@ -1,4 +1,5 @@
-// Removes personal data from JSON: what is not documented to be harmless is replaced.
+// Removes personal data from JSON: keys and values that are not documented as harmless are
+// replaced.
 import { isObject } from '../protocol/json-paths.ts'
 import {
   checkAt,
@@ -31,7 +32,7 @@ interface Redaction {
   readonly root?: Place['kind']
   readonly keyOf: (nth: number) => string
   readonly replace: (value: unknown, wasId: boolean) => unknown
-  /** Whether a key stays beside the documented ones. */
+  /** Tells further keys that stay beside the documented ones. */
   readonly isKey?: (key: string) => boolean
   readonly preset?: PresetPlaces | undefined
 }

@@ -37,7 +37,7 @@ export function redactHeaders(headers: HeaderList): HeaderList {
   return kept.map(([name, value]) => [name, redactHeader(name, value)] as const)
 }
 
-/** Redacts a header that stays: one of the transfer, or one that the scheme signs beside its own. */
+/** Redacts a header that stays: a header of the transfer, or a header that the scheme signs. */
 export function redactHeader(name: string, value: string): string {
   if (isName(value) || isOpaqueId(value) || transferHeaders.get(name)?.test(value)) return value
   if (name !== 'content-type') return maskText(value)
@@ -49,8 +49,8 @@ export function redactHeader(name: string, value: string): string {
 const versionOrTime = /^(?:v\d{1,3}[a-z]?|1\d{9}(?:\d{3})?)$/
 
 /**
- * The signature, time and id headers of a rejected delivery. They keep what a sender computes, so
- * that the delivery is rejected for the same reason again, and nothing that could be a token.
+ * Keeps the signature, time and id headers of a rejected delivery, so that it is rejected for the
+ * same reason again. Values that could be a token are removed.
  */
 export function redactClaims(headers: HeaderList, scheme: Scheme): HeaderList {
   const id = scheme.id?.header.toLowerCase()

@@ -1,5 +1,5 @@
-// Whether an address lies in a list of ranges. Only the builder `schemes.ip` reaches this file: the
-// list that it makes brings its own check.
+// Checks an address against a list of ranges. Only the builder `schemes.ip` reaches this file: its
+// list brings its own check.
 import ipaddr from 'ipaddr.js'
 import type { AddressCheck, AddressRule } from '../protocol/scheme-definition.ts'
 
@@ -36,7 +36,7 @@ export class AddressList implements AddressCheck {
     this.#ranges = allow.map(parseRange).filter((range) => range !== undefined)
   }
 
-  /** Entries left of the one that the outermost own proxy appended may be forged. */
+  /** Entries to the left of the one that the outermost own proxy appended may be forged. */
   allows(peer: string | undefined, forwarded: readonly string[]): boolean {
     const hops = forwarded.flatMap((value) => value.split(',')).map((hop) => hop.trim())
     const hop = this.proxies === 0 ? peer : hops.at(-this.proxies)

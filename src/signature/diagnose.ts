@@ -51,8 +51,8 @@ let waiting = 0
 let last: Promise<unknown> = Promise.resolve()
 
 /**
- * Says what is proved of a refusal: undefined if nothing is, or if too many diagnoses wait. One runs
- * at a time.
+ * Returns the proved cause of a refusal; undefined if nothing is proved or too many diagnoses wait.
+ * One runs at a time.
  */
 export async function diagnose(code: string, evidence: Evidence): Promise<Diagnosis | undefined> {
   if (waiting >= maxWaiting) return undefined
@@ -104,7 +104,7 @@ async function ofMismatch(evidence: Evidence): Promise<Diagnosis | undefined> {
   return undefined
 }
 
-/** The same secret with its text read in another way; undefined if it cannot be. */
+/** The same secret with its text read in another encoding; undefined if that is impossible. */
 function readAs(
   decoding: Scheme['key'],
   { material }: SecretKey,
@@ -142,7 +142,7 @@ async function proves(evidence: Evidence, key: SecretKey, body: Uint8Array): Pro
   const header = (name: string) => headerValues(headers, name)[0]
   const id = scheme.id && header(scheme.id.header)?.trim()
   for (const claim of claims) {
-    // Others get their turn between two HMACs over bytes of a stranger.
+    // Other work gets its turn between two HMACs over the bytes of an unauthenticated client.
     await nextTurn()
     const { url, method } = delivery
     if (await matches(key, scheme, claim, { body, id, url, method, header })) return true
@@ -155,7 +155,7 @@ type BodyCause = 'body-reserialized' | 'trailing-newline' | 'byte-order-mark' | 
 const utf8 = new TextEncoder()
 const mark = [0xef, 0xbb, 0xbf]
 
-/** Bytes that the sender may have signed instead of those that arrived, one at a time. */
+/** Bytes that the sender may have signed instead of the received bytes, one variant at a time. */
 function* bodyVariants(body: Uint8Array): Generator<readonly [BodyCause, Uint8Array]> {
   const ends = (...bytes: number[]) =>
     bytes.every((byte, at) => body.at(at - bytes.length) === byte)
@@ -186,7 +186,7 @@ function bytesIn(json: unknown): Uint8Array | undefined {
   return numbers.every(isByte) ? Uint8Array.from(numbers) : undefined
 }
 
-/** The ways in which common serialisers spell the same JSON, none longer than `most` letters. */
+/** The ways in which common serializers spell the same JSON, none longer than `most` letters. */
 function* spellings(json: unknown, most: number): Generator<string> {
   for (const basic of layouts(json, most)) {
     yield basic

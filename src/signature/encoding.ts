@@ -1,4 +1,5 @@
-// Bytes to text and back, strictly: what is not exactly one encoding of the bytes is refused.
+// Encodes and decodes bytes strictly: text that is not exactly one encoding of the bytes is
+// rejected.
 
 export type Encoding = 'hex' | 'base64' | 'base64url'
 
@@ -60,8 +61,8 @@ export function fromBase64url(text: string): Uint8Array | undefined {
 }
 
 /**
- * A digest of `length` bytes, given in one encoding or in any, as hex in lower case; undefined
- * when it is malformed.
+ * A digest of `length` bytes, in one encoding or in any, as lower-case hex; undefined if it is
+ * malformed.
  */
 export function digestHex(
   text: string,

@@ -1,5 +1,5 @@
-// The signature headers' values: how claims stand in them, and how a sender writes them. Read
-// strictly and cheaply, for every stranger's request comes here.
+// Reads and writes the values of signature headers. Reading is strict and cheap, because every
+// request of an unauthenticated client gets here.
 import type { Jws, PairsGrammar, Scheme } from '../protocol/scheme-definition.ts'
 import {
   bytesOfHex,
@@ -30,9 +30,9 @@ export interface Claim {
 
 /** More signatures than any rotation needs would only cost us work. */
 const mostSignatures = 16
-/** One of a public key costs a hash of the whole body each, and an expensive check. */
+/** Each signature by a public key costs a hash of the whole body and an expensive check. */
 const mostPublicSignatures = 4
-/** Each time of its own costs an HMAC over the whole body for each key. */
+/** Each signed time costs an HMAC over the whole body for each key. */
 const mostTimes = 3
 /** Longer than any token that a sender writes. */
 const longestToken = 4096
@@ -47,7 +47,7 @@ export function readClaims(scheme: Scheme, value: string): readonly Claim[] | un
   const { grammar } = scheme
   const text = value.trim()
   if (scheme.authenticity === 'token') return readToken(scheme, text)
-  // Nearly always one signature alone, which holds no separator.
+  // Nearly always there is one signature, which holds no separator.
   if (grammar === 'plain') return claimsOf(scheme, text) ?? claimsOf(scheme, words(text))
   if ('pairs' in grammar) return readPairs(scheme, grammar.pairs, text)
   if ('list' in grammar) return claimsOf(scheme, prefixed(text.split(' '), grammar.list.prefix))
@@ -66,7 +66,7 @@ export function readClaims(scheme: Scheme, value: string): readonly Claim[] | un
   return claimsOf(scheme, prefixed(words(text), prefix, optional))
 }
 
-/** Reads all signature headers of a scheme that has several; undefined as for one. */
+/** Reads all signature headers of a scheme that has several, as `readClaims` reads one. */
 export function readAllClaims(
   scheme: Scheme,
   values: readonly string[],
@@ -79,7 +79,7 @@ export function readAllClaims(
 const trimmed = (text: string) => text.trim()
 const words = (text: string) => text.split(/[ ,]+/)
 
-/** The claim of signatures that sign no time of their own header. */
+/** The claim of signatures without their own signed time. */
 function claimsOf(scheme: Scheme, texts: string | readonly string[]): readonly Claim[] | undefined {
   if (typeof texts === 'string') {
     const digest = decode(scheme, texts)
@@ -188,7 +188,9 @@ function writeClaims(
   return [...(time === undefined ? [] : [`${time}=${timestamp}`]), ...pairs].join(separator)
 }
 
-/** The signature headers that a sender writes: one, or one for each key where there are several. */
+/**
+ * The signature headers that a sender writes: one, or one for each key if the scheme has several.
+ */
 export function writeHeaders(
   scheme: Scheme,
   signatures: readonly string[],
@@ -197,7 +199,7 @@ export function writeHeaders(
   const { header, headers } = scheme
   if (headers === undefined) return [[header, writeClaims(scheme, signatures, timestamp)]]
   return headers.slice(0, signatures.length).map((name, at) => {
-    // The last header takes what is left over: no key goes unheard.
+    // The last header takes the remaining signatures: every key is used.
     const own = signatures.slice(at, at + 1 === headers.length ? undefined : at + 1)
     return [name, writeClaims(scheme, own, timestamp)]
   })
@@ -205,9 +207,11 @@ export function writeHeaders(
 
 const sample = new Date('2026-01-02T03:04:05.678Z')
 
-/** Whether a scheme reads back what a sender of it writes: one signature, and two of a rotation. */
+/**
+ * Tells whether a scheme reads back what its sender writes: one signature, and two of a rotation.
+ */
 export function readsItsOwn(scheme: Scheme): boolean {
-  // A JWS is written by its own rules, and there is one form of it.
+  // A JWS has one form, which RFC 7515 fixes.
   if (typeof scheme.grammar === 'object' && 'jwt' in scheme.grammar) return true
   return [1, 2].every((count) => readsBack(scheme, count))
 }

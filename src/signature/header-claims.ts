@@ -31,14 +31,14 @@ const lowerCase = (name: string | undefined) => name?.toLowerCase()
 export class HeaderClaimReader {
   readonly #scheme: Scheme
   readonly #signature: string
-  /** All headers of signatures, where there are several. */
+  /** All signature headers, if the scheme has several. */
   readonly #signatures: readonly string[] | undefined
   readonly #time: string | undefined
   readonly #id: string | undefined
   /** Further headers that are signed. */
   readonly #signed: readonly string[]
   readonly #splits: ((id: string) => boolean) | undefined
-  /** One header of signatures, and nothing beside them and the body: no time, no id. */
+  /** True for one signature header, without a signed time or id. */
   readonly #isPlain: boolean
 
   constructor(scheme: Scheme) {
@@ -69,7 +69,7 @@ export class HeaderClaimReader {
       const claims = readClaims(this.#scheme, text)
       return claims ? { ok: true, claims, id: undefined } : malformed
     }
-    // The address alone tells such a sender, so there is nothing to claim.
+    // Only the address proves such a sender, so its headers claim nothing.
     if (this.#scheme.authenticity === 'ip') return nothing
     const signatures = this.#signaturesOf(headers)
     const times = this.#time === undefined ? undefined : headers.values(this.#time)
@@ -86,7 +86,7 @@ export class HeaderClaimReader {
     return this.#judge(signatures, { time, id, now })
   }
 
-  /** The values of the signature headers that are there; undefined where one occurs twice. */
+  /** The values of the signature headers that are present; undefined if one occurs twice. */
   #signaturesOf(headers: HeaderIndex): readonly string[] | undefined {
     if (!this.#signatures) {
       const values = headers.values(this.#signature)
@@ -119,8 +119,8 @@ export class HeaderClaimReader {
 }
 
 /**
- * Whether an id holds the text that ends it, so that one signature could stand for two ids; where
- * a time follows, only what reads as a time can be taken for one.
+ * Tells an id that holds the text that ends it in the template: one signature could then stand for
+ * two ids. If a time follows, only text that reads as a time is ambiguous.
  */
 function splitsOf(scheme: Scheme): ((id: string) => boolean) | undefined {
   const at = scheme.template.findIndex((part) => 'value' in part && part.value === 'id')

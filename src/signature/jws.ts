@@ -1,11 +1,11 @@
-// A compact JWS whose claims hold the hash of the body (RFC 7515). The algorithm is the scheme's:
-// the header's is compared with it, and never selects one. Only `schemes.define` reaches this file.
+// A compact JWS whose claims hold the hash of the body (RFC 7515). The scheme fixes the algorithm:
+// the header's is compared with it and never selects one. Only `schemes.define` reaches this file.
 import { decodeUtf8, parseJson } from '../foundation/json.ts'
 import type { Jws, JwsClaim, JwsFormat, JwsInput, Scheme } from '../protocol/scheme-definition.ts'
 import { fromBase64url, fromHex, toBase64url, toHex } from './encoding.ts'
 import { isPublicKey, signatureLength } from './hmac/hmac.ts'
 
-/** Longer than any that a sender writes; it stands in a header. */
+/** Longer than any JWS that a sender puts into a header. */
 const longest = 8192
 const names = { ed25519: 'EdDSA', es256: 'ES256', rs256: 'RS256' } as const
 

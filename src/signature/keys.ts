@@ -31,7 +31,7 @@ export interface Jwk {
 
 /** Options of `jwks`. */
 export interface JwksOptions {
-  /** The algorithms whose keys are accepted. Neither a key nor a token selects another one. */
+  /** The accepted algorithms. Neither a key nor a token selects another. */
   readonly algorithms: readonly PublicKeyName[]
   readonly fetch?: typeof fetch
   /** Milliseconds for one request; default 5,000. */
@@ -47,8 +47,8 @@ export interface JwksOptions {
 }
 
 /**
- * Reads one key by its id, from an API that gives keys one by one. `undefined` says that no such
- * key exists, and withdraws a kept one; a rejection does not.
+ * Reads one key by its id, for APIs that give keys one by one. `undefined` says that no such key
+ * exists, and withdraws a kept key; a rejection does not.
  */
 export type LoadKey = (
   keyId: string,
@@ -124,10 +124,10 @@ async function fetchKeys(
   throw new Error(`the answer is not a set of at most ${maxKeys} keys`)
 }
 
-/** Requests for unknown key ids in one cooldown; they are given back bit by bit. */
+/** Requests for unknown key ids in one cooldown; the budget refills gradually. */
 const maxUnknown = 60
 
-/** Keys that an API gives one by one. Made-up key ids cost only a few requests. */
+/** Keys from an API that gives them one by one. Invented key ids cost only a few requests. */
 function keysById(load: LoadKey, settings: Settings): KeySource {
   const { cooldown } = settings
   const sets = new Map<string, KeySet>()
@@ -142,7 +142,7 @@ function keysById(load: LoadKey, settings: Settings): KeySource {
   }
   return {
     async keysFor(keyId, algorithm) {
-      // Dots alone would lead out of the folder of an address that is made of them.
+      // An id of dots would lead out of the folder in an address that contains it.
       if (keyId === undefined || !/^(?!\.+$)[\w.:~-]{1,200}$/.test(keyId)) return []
       let set = sets.get(keyId)
       if (!set) {
@@ -166,11 +166,11 @@ function keysById(load: LoadKey, settings: Settings): KeySource {
 const refreshWait = 1_000
 
 interface KeySet extends KeySource {
-  /** Whether the set has no key and none is being loaded. */
+  /** True if the set has no key and loads none. */
   isEmpty(): boolean
 }
 
-/** A set of keys that jose loads when it is needed, one load at a time. */
+/** A set of keys that jose loads on demand, one load at a time. */
 function keySet(
   load: (signal: AbortSignal) => Promise<readonly Jwk[]>,
   { algorithms, timeout, maxAge, cooldown, staleFor }: Settings,
@@ -204,11 +204,11 @@ function keySet(
       const wasRequested = set.coolingDown || set.reloading
       const kept = await keptKeys(header)
       const found = matching(set, header)
-      // An address that is down or hangs holds up no delivery whose key is kept.
+      // An address that is down or hangs delays no delivery whose key is kept.
       const keys = await (kept.length > 0
         ? inTime(found, refreshWait, 'the key server').catch(() => kept)
         : found)
-      // The sender may just have begun to sign by this key, and repeats what is answered with 503.
+      // The sender may just have begun to use this key, and repeats a delivery that gets 503.
       if (keys.length === 0 && wasRequested) throw new Error('unknown key id: no newer keys yet')
       return keys.map((key) => ({ id: keyId, key: verifierOf(algorithm, async () => key) }))
     },

@@ -1,5 +1,5 @@
-// Public and private keys, imported by jose. WebCrypto checks the signatures: jose would only check
-// those of a JWS. Only the import path `idv-webhooks/keys` reaches this file.
+// Imports public and private keys by jose. WebCrypto checks the signatures, because jose only
+// checks those of a JWS. Only the import path `idv-webhooks/keys` reaches this file.
 import { importPKCS8, importSPKI } from 'jose/key/import'
 import { concat } from '../foundation/bytes.ts'
 import { invalid } from '../foundation/check.ts'

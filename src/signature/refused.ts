@@ -21,14 +21,14 @@ export interface Refusal {
   readonly code: VerifyCode
   /** Why the look-up of secrets failed, with `SECRET_UNAVAILABLE`. */
   readonly error?: unknown
-  /** For the operator, never the sender: what was proved about the cause, if anything. */
+  /** For the operator, never the sender: the proved cause, if there is one. */
   diagnose(): Promise<Diagnosis | undefined>
 }
 
 interface RefusedBy {
   readonly error?: unknown
   readonly evidence?: () => Evidence
-  /** Of the body that the evidence holds. */
+  /** The length of the body that the evidence holds. */
   readonly bytes?: number
 }
 

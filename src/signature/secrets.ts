@@ -1,5 +1,5 @@
 // The secrets of a receiver: checked when they are configured, turned into keys once, chosen by
-// time while they rotate. A secret's text leaves this file for a diagnosis alone.
+// time while they rotate. A secret's text leaves this file only for a diagnosis.
 import { makeHmacKey } from '#hmac'
 import type { Delivery } from '../delivery.ts'
 import { isBytes } from '../foundation/bytes.ts'
@@ -36,8 +36,8 @@ export interface Secret {
   readonly id?: string
   readonly value: SecretValue
   /**
-   * The sender that this secret belongs to, when several share a receiver. The deliveries of one
-   * tenant are deduplicated, ordered, found and forgotten separately, whatever ids they use.
+   * The sender that this secret belongs to, if several senders share a receiver. The deliveries of
+   * each tenant are deduplicated, ordered, found and forgotten separately, even if ids are equal.
    */
   readonly tenant?: string
   readonly notBefore?: Date | string
@@ -50,8 +50,8 @@ type SecretValue = string | Uint8Array | AsymmetricKey
 export type SecretInput = SecretValue | Secret | readonly (SecretValue | Secret)[]
 
 /**
- * Secrets, or a look-up that gives them for each delivery, e.g. one for each tenant; one that
- * gives nothing or fails is 503 `SECRET_UNAVAILABLE`.
+ * Secrets, or a function that looks them up for each delivery, for example by tenant. If it returns
+ * none or fails, the reply is 503 `SECRET_UNAVAILABLE`.
  */
 export type SecretOption =
   | SecretInput
@@ -90,7 +90,7 @@ export class SecretKey {
     return this.#key
   }
 
-  /** The secret as it was given, for a diagnosis alone. */
+  /** The secret as it was given; only a diagnosis reads it. */
   get material(): SecretValue {
     return this.#material
   }
@@ -239,7 +239,10 @@ function noSecret() {
   )
 }
 
-/** Rows and JSON have null where there is none; to `Date` that is 1970, and a number is mostly near it. */
+/**
+ * Rows and JSON write null for no date; `Date` would read it as 1970, and a number is mostly near
+ * it.
+ */
 function time(value: Date | string | null | undefined, name: string): number | undefined {
   if (value === undefined || value === null) return undefined
   const at = typeof value === 'object' ? new Date(value).getTime() : parseTime(value)
@@ -248,7 +251,7 @@ function time(value: Date | string | null | undefined, name: string): number | u
 }
 
 /**
- * The key that a secret's text stands for.
+ * The key bytes that a secret's text encodes.
  *
  * @throws WebhookError `SECRET_INVALID`
  */
@@ -297,7 +300,7 @@ function decoded(
   return fromLooseBase64(text) ?? refuse('is not base64, as its scheme says')
 }
 
-/** As the libraries of Standard Webhooks read a secret: either alphabet, padded or not. */
+/** Reads a secret as the libraries of Standard Webhooks do: either alphabet, padded or not. */
 function fromLooseBase64(text: string): Uint8Array | undefined {
   const standard = text.replace(/=+$/, '').replaceAll('-', '+').replaceAll('_', '/')
   if (!/^[A-Za-z0-9+/]+$/.test(standard) || standard.length % 4 === 1) return undefined
@@ -311,7 +314,7 @@ const trimmed = (text: string) => text.replace(/^[\s\p{Cf}]+|[\s\p{Cf}]+$/gu, ''
 function isUntrimmedText(bytes: Uint8Array): boolean {
   const text = decodeUtf8(bytes)
   if (text === undefined || text === trimmed(text)) return false
-  // A short binary key may begin or end with such a byte; control characters tell it from text.
+  // A short binary key may begin or end with such a byte; control characters tell a key from text.
   return !/[^\P{Cc}\s]/u.test(text)
 }
 

@@ -11,7 +11,7 @@ import type { HmacKey } from './hmac/hmac.ts'
 import { compile, type SecretInput, type SecretKey } from './secrets.ts'
 import { writeTime } from './time.ts'
 
-/** The values of a template in one delivery. */
+/** The values that one delivery has for a template. */
 export interface SignedValues {
   readonly body: Uint8Array
   readonly timestamp?: string | undefined
@@ -27,7 +27,7 @@ const utf8 = new TextEncoder()
 
 /** The bytes that a scheme signs, in parts, so that a body is never copied. */
 function signedParts(scheme: Scheme, values: SignedValues): readonly Uint8Array[] {
-  // A template of one piece is the body alone.
+  // A template of one piece is `{body}`.
   if (scheme.template.length === 1) return [values.body]
   return scheme.template.map((part) => {
     if ('text' in part) return utf8.encode(part.text)
@@ -45,7 +45,7 @@ function signedUrl({ url: form }: Scheme, url: string): string {
   return form ? form.decoded.reduce(plain, url) : url
 }
 
-/** Whether one of a claim's signatures is the key's over the values. */
+/** Tells whether one of a claim's signatures is the key's over the values. */
 export function matches(
   { key }: SecretKey,
   scheme: Scheme,
@@ -76,7 +76,7 @@ export interface SignOptions {
   readonly scheme?: Scheme
   /** The delivery's id, for schemes that sign one; random by default. */
   readonly id?: string
-  /** Where it is sent, for schemes that sign the address. */
+  /** The address of the receiver, for schemes that sign the address. */
   readonly url?: string
   /** The method, for schemes that sign it; POST by default. */
   readonly method?: string

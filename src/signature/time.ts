@@ -7,7 +7,7 @@ const seconds = /^(?:0|[1-9]\d{0,11})$/
 const milliseconds = /^(?:0|[1-9]\d{0,14})$/
 const iso8601 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\d{2})$/
 
-/** Whether a signature of the scheme holds the time at which it was made. */
+/** Tells whether a scheme signs the time at which the signature was made. */
 export function statesTime({ grammar, template }: Scheme): boolean {
   if (typeof grammar === 'object' && 'jwt' in grammar) return true
   return template.some((part) => 'value' in part && part.value === 'timestamp')
@@ -31,7 +31,9 @@ export function readTime({ timestamp }: Scheme, text: string): number | undefine
   return Number.isNaN(moment) ? undefined : Math.floor(moment / 1000)
 }
 
-/** Whether a signed time is near enough, in whole seconds, as every sender's own library counts. */
+/**
+ * Compares a signed time with the tolerance, in whole seconds, as the senders' own libraries do.
+ */
 export function isInTolerance(scheme: Scheme, text: string | undefined, now: number): boolean {
   if (scheme.tolerance === 'none' || text === undefined) return true
   const at = readTime(scheme, text)

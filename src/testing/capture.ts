@@ -32,7 +32,7 @@ export interface Capture {
   readonly scheme?: SchemeDefinition
   /** Personal data was removed and, unless it was refused, the bytes were signed again. */
   readonly redacted?: true
-  /** Whether it verified when it was captured; absent if that was not checked. */
+  /** True if it verified when it was captured; absent if that was not checked. */
   readonly verified?: boolean
   /** The code of the refusal. */
   readonly code?: string
@@ -50,7 +50,7 @@ export interface CaptureOptions {
   readonly secret?: SecretInput
   /** False keeps the bytes and headers as they arrived, with all personal data. */
   readonly redact?: boolean
-  /** Names of your sender's own fields: keys that are kept beside those that are known. */
+  /** Names of your sender's own fields: capture keeps these keys beside the documented ones. */
   readonly keys?: readonly string[]
   /** The request's method; POST by default. */
   readonly method?: string
@@ -137,7 +137,7 @@ async function signedHeaders(
   return Object.entries(await sign(body, defined(values)))
 }
 
-/** Of bytes that are not JSON only the length is kept. */
+/** For bytes that are not JSON, capture keeps only the length. */
 function redactBytes(body: Uint8Array, { keys = [], vendor }: CaptureOptions): Uint8Array {
   const text = decodeUtf8(body)
   const json = text === undefined ? undefined : parseJson(text)
@@ -152,7 +152,7 @@ export interface ReadCapture {
   readonly method: string
   readonly scheme?: Scheme
   readonly redacted: boolean
-  /** Whether it verified when it was captured; absent if that was not checked. */
+  /** True if it verified when it was captured; absent if that was not checked. */
   readonly verified?: boolean
   /** The code of the refusal. */
   readonly code?: string

@@ -1,4 +1,4 @@
-// Records what a receiver dispatches, so that a test can wait for it without sleeping.
+// Records the events that a receiver dispatches, so that a test can wait for one without sleeping.
 import type { Context, Handler } from '../dispatch/handler.ts'
 import type { Matching, PatternOrLegacy } from '../dispatch/patterns.ts'
 import type { UnknownEvent, WebhookEvent } from '../protocol/events.ts'
@@ -36,7 +36,7 @@ interface WaitOptions {
 export interface Recorder<Event = WebhookEvent> {
   /** Every event and its context, in order of arrival. */
   readonly calls: readonly Recorded<Event>[]
-  /** The events alone. */
+  /** The events of `calls`. */
   readonly events: readonly Event[]
   /**
    * Resolves with the first event, past or future, that has a name, is of a family
@@ -98,7 +98,7 @@ export function recordHandlers<Event = WebhookEvent>(
         const arrived = calls.map(({ event }) => event.name).join(', ') || 'nothing'
         const what = typeof wanted === 'string' ? wanted : 'the event'
         late.message = `${what} did not arrive within ${timeout} ms; arrived: ${arrived}`
-        // Whether the stack follows the message depends on the runtime.
+        // Some runtimes begin the stack with the message.
         const frames = /\n {4}at .*/s.exec(late.stack ?? '')?.[0]
         if (frames) late.stack = `Error: ${late.message}${frames}`
         reject(late)
@@ -117,7 +117,10 @@ export function recordHandlers<Event = WebhookEvent>(
   return recorder as unknown as Recorder<Event>
 }
 
-/** A name of the service is the event's own; another may be the one that arrived. */
+/**
+ * Matches a name of the service with the event's name, and any other name also with the received
+ * name.
+ */
 function named(wanted: string) {
   return ({ name, receivedName, known }: WebhookEvent) => {
     if (wanted === '*') return true

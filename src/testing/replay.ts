@@ -33,8 +33,8 @@ export interface ReplayOptions {
   /** The path where an app or a receiver takes deliveries; by default the path of each capture. */
   readonly path?: string
   /**
-   * Signs every capture again, as a sender would now; by default only those whose signed time has
-   * passed. One that was refused when captured is sent as it is, so that it is refused again.
+   * Signs every capture again, as a sender would now; by default only captures whose signed time
+   * has passed. A capture that was rejected is sent as it is, so that it is rejected again.
    */
   readonly secret?: SecretInput
   readonly scheme?: Scheme
@@ -139,17 +139,20 @@ function readAt(one: unknown, index: number): ReadCapture {
   }
 }
 
-/** A capture where the target sees another address than the one that was captured. */
+/** A capture with the address that the target sees, if that differs from the captured one. */
 interface Placed extends ReadCapture {
   readonly isElsewhere?: true
 }
 
-/** At the address that the target will see: a receiver reads its path, and a scheme may sign it. */
+/**
+ * Gives a capture the address that the target will see: a receiver reads its path, and a scheme may
+ * sign it.
+ */
 function placed(one: ReadCapture, path: string | undefined, { addressOf }: ResolvedTarget): Placed {
   const { url = '', headers } = one.delivery
   const place = path === undefined ? undefined : rooted(path)
   if (addressOf) {
-    // The proxy that was in front of what was captured is not here.
+    // The captured headers of a proxy would be wrong here.
     const own = headers.filter(([name]) => name !== 'x-forwarded-proto')
     const address = addressOf(place ?? pathOf(url))
     return { ...one, delivery: { ...one.delivery, url: address, headers: own }, isElsewhere: true }
@@ -159,14 +162,14 @@ function placed(one: ReadCapture, path: string | undefined, { addressOf }: Resol
   return { ...one, delivery: { ...one.delivery, url: moved } }
 }
 
-/** Signs again if asked to, or if the time or the address that was signed is another one now. */
+/** Signs again if the caller asks for it, or if the signed time or address has changed. */
 async function prepared(one: Placed, options: ReplayOptions): Promise<ReadCapture['delivery']> {
   const scheme = options.scheme ?? one.scheme ?? schemes.service()
   const isMoved = one.isElsewhere && signsAddress(scheme)
   const isOver = one.redacted && (scheme.tolerance !== 'none' || isMoved)
   const secret = options.secret ?? (isOver ? testSecret : undefined)
   if (secret === undefined || one.verified === false) return one.delivery
-  // No file chooses that a secret itself is sent, nor in which header.
+  // A capture file must not make replay send the secret itself, nor choose its header.
   if (scheme.authenticity === 'token' && options.secret && !options.scheme) {
     throw invalid(`a capture sends the secret itself, as ${scheme.header}: pass scheme to do so`)
   }
@@ -180,7 +183,7 @@ async function prepared(one: Placed, options: ReplayOptions): Promise<ReadCaptur
   return { ...one.delivery, receivedAt: now(), headers: [...others, ...Object.entries(signed)] }
 }
 
-/** The id that was sent: with a new one, an inbox could not tell that it has the delivery. */
+/** The captured id: with a new id, an inbox would not recognize a delivery that it has. */
 function idOf(headers: HeaderList, { id }: Scheme): string | undefined {
   return id && headers.find(([name]) => name === id.header.toLowerCase())?.[1]
 }
@@ -190,7 +193,7 @@ const signsAddress = ({ template }: Scheme) =>
 
 interface ResolvedTarget {
   readonly send: Send
-  /** Where the target has an address of its own. */
+  /** Returns the target's own address for a path. */
   readonly addressOf?: (path: string) => string
   readonly close?: () => unknown
 }
@@ -264,7 +267,7 @@ async function overNode(listener: NodeListener): Promise<ResolvedTarget> {
 /** A server on a free loopback port. The module loads on runtimes without node:http too. */
 export async function listen(listener: unknown) {
   const { createServer } = await import('node:http')
-  // Express, Connect and Koa type their requests as their own kinds of the same thing.
+  // Express, Connect and Koa each have their own type for the same request.
   const server = createServer(listener as RequestListener)
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
@@ -279,7 +282,7 @@ export async function listen(listener: unknown) {
   return { url: `http://127.0.0.1:${port}`, close }
 }
 
-/** The same listener: where it throws or rejects, 500 is the answer, and no process ends. */
+/** Wraps the listener: if it throws or rejects, the answer is 500 and the process goes on. */
 function answering(listener: NodeListener) {
   return async (request: never, response: ServerResponse) => {
     try {

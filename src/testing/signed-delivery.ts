@@ -1,4 +1,4 @@
-// Deliveries as a sender would make them, and tampered ones that a receiver must reject.
+// Makes deliveries as a sender would, and tampered ones that a receiver must reject.
 
 import type { Delivery } from '../delivery.ts'
 import { isBytes } from '../foundation/bytes.ts'
@@ -75,7 +75,7 @@ export async function signedDelivery(
     defined({ secret, scheme, now: signingClock, id, url, headers: given }),
   )
   const own: Record<string, string> = tamperedHeaders(signed, scheme, tamper)
-  // One that is signed stands there once, in lower case.
+  // A signed header is sent once, in lower case.
   const others = Object.entries(given).filter(([name]) => !Object.hasOwn(own, name.toLowerCase()))
   return defined({
     body: rewritten?.arrives ?? tamperedBody(exact, tamper),
@@ -89,7 +89,7 @@ export async function signedDelivery(
   })
 }
 
-/** Like the test secret, it fits every key decoding. */
+/** Fits every key decoding, as the test secret does. */
 const wrongSecret = 'bad0bad0'.repeat(8)
 
 function bytesOf(event: unknown): Bytes {
@@ -97,7 +97,7 @@ function bytesOf(event: unknown): Bytes {
   return new TextEncoder().encode(typeof event === 'string' ? event : JSON.stringify(event))
 }
 
-/** Signed in one spelling and received in another, as after a parser or proxy on the way. */
+/** Signs one spelling of the JSON and sends another, as a parser or proxy on the way would. */
 function reserialized(exact: Bytes) {
   const json: unknown = JSON.parse(new TextDecoder().decode(exact))
   const compact = bytesOf(JSON.stringify(json))
@@ -109,7 +109,7 @@ function tamperedBody(exact: Bytes, tamper: Tampering | undefined) {
   if (tamper === 'truncated') return exact.slice(0, Math.floor(exact.length / 2))
   if (tamper !== 'tampered') return exact
   if (exact.length === 0) return bytesOf('{}')
-  // One changed bit in the middle: the smallest change that there is.
+  // One changed bit in the middle is the smallest change.
   const at = Math.floor(exact.length / 2)
   return exact.map((byte, index) => (index === at ? byte ^ 1 : byte))
 }

@@ -1,5 +1,5 @@
-// The names of what can be wrong with a delivery's bytes or its signature: one table for the test
-// kit, `send --fault` and the faults of the sandbox.
+// The names of what can be wrong with a delivery's bytes or signature: one table for the test kit,
+// `send --fault` and the sandbox's faults.
 
 /** The ways to tamper with a delivery; a receiver rejects every one of them. */
 export const tamperings = [

@@ -25,7 +25,7 @@ export interface StoreUnderTest {
   create(): InboxStore | Promise<InboxStore>
   /** Another handle on the data of the last store, which stays open; for shared stores. */
   beside?(): InboxStore | Promise<InboxStore>
-  /** A store over what the last one left, after that was closed; for stores that survive. */
+  /** Reopens what the last store left when it was closed; for stores that survive. */
   reopen?(): InboxStore | Promise<InboxStore>
   /** The globals of Vitest, Jest or Mocha by default; with node:test pass `{ describe, test }`. */
   readonly runner?: TestRunner

@@ -1,4 +1,4 @@
-// Cases for every store: what is kept, what is found, and how attempts end.
+// Cases for every store: keeping and finding entries, and the ends of attempts.
 import type { NewEntry } from '../../src/inbox/work-store.ts'
 import {
   claim,

@@ -1,6 +1,6 @@
-// Cases for every store: order within lanes, retries, dead entries that block, turns of tenants, entries
-// that are opened again or brought in line with the clock, and those that get their lane after they
-// arrived, because they could not be read before.
+// Cases for every store: order within lanes, retries, dead entries that block, turns of tenants,
+// entries that are opened again or aligned with the clock, and entries that get their lane after
+// their arrival because they could not be read before.
 import type { InboxStore } from '../../src/inbox/store.ts'
 import type { Claimed, NewEntry } from '../../src/inbox/work-store.ts'
 import {
@@ -298,7 +298,7 @@ export const lanesFairnessCases: StoreCases = {
 
 const alignment = { now: start, latest: start + 1_000, free: true }
 
-/** An entry that was claimed as one that nobody could read, with what is read of it now. */
+/** An entry that was unreadable when it was kept, with its event as it reads now. */
 async function unread(store: InboxStore, read: Partial<NewEntry>) {
   const { name: _, receivedName: __, ...arrived } = newEntry()
   await store.insert(arrived)
@@ -445,7 +445,7 @@ export const assigningOrderCases: StoreCases = {
     same([atWork.id, atWork.seq > claimed.seq], [second.id, true])
     same(await assign(), 'stored')
     same(await claim(store), [])
-    // The entry at work is the head, though an older one waits behind it.
+    // The entry at work is the head, though an older entry waits behind it.
     same((await store.stats(start)).oldest, start - 5)
     const order: string[] = []
     for (let next: Claimed | undefined = atWork; next; [next] = await claim(store, 1)) {

@@ -1,5 +1,5 @@
-// Cases for a store that several processes use at the same time: one store under test and handles
-// beside it, as other processes have them.
+// Cases for a store that several processes use at the same time: the store under test, and handles
+// beside it as other processes have them.
 import { sleep } from '../../src/foundation/abortable.ts'
 import type { InboxStore } from '../../src/inbox/store.ts'
 import type { Claimed } from '../../src/inbox/work-store.ts'
@@ -50,7 +50,7 @@ export const sharedCases: StoreCases = {
       isSent = true
     })
     const order: string[] = []
-    // Claimed while they arrive: an entry must not commit before one that was handed out.
+    // Entries are claimed while others arrive: none may commit before one that was handed out.
     for (let idle = 0; order.length < 400 && !(isSent && idle > 3); ) {
       const wasSent = isSent
       const [claimed] = await claim(stores[order.length % 2] ?? store, 1)

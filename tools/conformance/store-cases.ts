@@ -1,4 +1,4 @@
-// The cases of the conformance suite, for any test runner, and what they have in common.
+// The cases of the conformance suite, for any test runner, and what they share.
 import { isBytes } from '../../src/foundation/bytes.ts'
 import { defined } from '../../src/foundation/defined.ts'
 import type { InboxStore } from '../../src/inbox/store.ts'
@@ -10,7 +10,7 @@ export type StoreCheck = (store: InboxStore, handles: StoreHandles) => Promise<v
 
 /** Other handles on the data of the store under test. */
 export interface StoreHandles {
-  /** Closes the store and opens what it has left behind, where anything survives. */
+  /** Closes the store and reopens what it has left, if anything survives. */
   again(): Promise<InboxStore>
   /** An open handle beside the store, as another process has it; for shared stores. */
   beside(wake?: () => void): Promise<InboxStore>
@@ -43,7 +43,7 @@ export function newEntry(given: Partial<NewEntry> = {}): NewEntry {
   return { ...entry, ...given }
 }
 
-/** Claims what is due. */
+/** Claims the entries that are due. */
 export async function claim(
   store: InboxStore,
   limit = 10,
@@ -65,7 +65,7 @@ type Settling = Settlement extends infer One
     : never
   : never
 
-/** The lease of what was claimed, without the rest. */
+/** The lease of a claimed entry, without its other fields. */
 export function leaseOf({ id, fence, owner }: Lease): Lease {
   return defined({ id, fence, owner })
 }
@@ -87,14 +87,14 @@ export async function settleNext(store: InboxStore, ending: Settling): Promise<b
   return settle(store, await claimOne(store), ending)
 }
 
-/** Stores an entry for each of the given ones, filled up as `newEntry` does it. */
+/** Keeps an entry for each given part, completed by `newEntry`. */
 export async function kept<const Given extends readonly Partial<NewEntry>[]>(
   store: InboxStore,
   ...given: Given
 ): Promise<{ readonly [At in keyof Given]: NewEntry }> {
   const entries = given.map((one) => newEntry(one))
   for (const entry of entries) await store.insert(entry)
-  // One for each of the given ones.
+  // One entry for each given part.
   return entries as { readonly [At in keyof Given]: NewEntry }
 }
 
@@ -110,7 +110,7 @@ export function idsOf(entries: readonly { readonly id: string }[]): string[] {
 }
 
 /**
- * Compares deeply, under any test runner; a missing and an undefined field are the same.
+ * Compares deeply, under any test runner; a missing field equals an undefined one.
  *
  * @throws Error that shows both when they differ
  */

@@ -1,5 +1,5 @@
-// The labels of spans and metrics: names, codes and numbers, never data of an event. The
-// names are those of the semantic conventions for messaging, where these have one.
+// The labels of spans and metrics: names, codes and numbers, never data of an event. They follow
+// the semantic conventions for messaging, as far as these go.
 import type { Attributes } from '@opentelemetry/api'
 
 /** The parts of OpenTelemetry's API that are used. */

@@ -4,7 +4,7 @@ import { isEventName } from '../../protocol/names.ts'
 import type { AttemptObserved, Observation, OutcomeObserved } from '../observe.ts'
 import { labelled } from './attributes.ts'
 
-/** Seconds: of one run, and from an occurrence to its end, which may be days. */
+/** In seconds: for one run, and for the time from an occurrence to its end, which may be days. */
 const short = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10]
 const long = [0.1, 0.5, 1, 5, 15, 60, 300, 900, 3_600, 21_600, 86_400, 604_800]
 
@@ -14,7 +14,7 @@ const histogram = (description: string, explicitBucketBoundaries: number[]) => (
   advice: { explicitBucketBoundaries },
 })
 
-/** A sender may make names up: beyond this many, they share one series. */
+/** A sender may make up names: names beyond this number share one series. */
 const mostNames = 100
 const otherName = '(other)'
 
@@ -28,7 +28,7 @@ export class Metrics {
   readonly #age
   readonly #lag
   readonly #storeErrors
-  /** The names that got series of their own, beside those of the service. */
+  /** The names, beside the service's, that have a series. */
   readonly #names = new Set<string>()
 
   constructor(meter: Meter) {

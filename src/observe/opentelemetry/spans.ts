@@ -22,7 +22,7 @@ const headerGetter: TextMapGetter<HeaderList> = {
   keys: (headers) => headers.map(([name]) => name),
 }
 
-/** One run of a handler; its span ends once, with the handler or at its time limit. */
+/** One run of a handler; its span ends once, with the handler or at the time limit. */
 interface Surrounded {
   readonly run: () => Promise<unknown>
   readonly event: WebhookEvent
@@ -59,8 +59,8 @@ export class Spans {
   }
 
   /**
-   * Runs a handler inside a span of its own, which is current for what the handler calls. Whatever
-   * the telemetry throws is a warning: the handler runs once, and what it came to counts.
+   * Runs a handler inside its own span, which is current for everything that the handler calls. An
+   * error of the telemetry becomes a warning: the handler runs once, and its result counts.
    */
   async process(surrounded: Surrounded): Promise<void> {
     const { run, context } = surrounded
@@ -103,7 +103,7 @@ export class Spans {
       running ??= run()
       return running
     }
-    // A context manager may return a promise of its own: ignore its rejection.
+    // A context manager may return its own promise: ignore its rejection.
     unthrown(() => ignoreRejection(contexts.with(trace.setSpan(contexts.active(), span), once)))
     return once()
   }
@@ -117,7 +117,7 @@ export class Spans {
   }
 }
 
-/** The class of the error alone: its text may hold a person's data. */
+/** Only the class of the error: its text may hold a person's data. */
 function endWith(span: Span, error: unknown): void {
   unthrown(() => {
     if (!span.isRecording()) return
@@ -128,7 +128,7 @@ function endWith(span: Span, error: unknown): void {
   })
 }
 
-/** Asks the application's telemetry: where it throws, in a span processor say, there is no answer. */
+/** Asks the application's telemetry; undefined if it throws, for example in a span processor. */
 export function unthrown<Result>(ask: () => Result): Result | undefined {
   let answer: Result | undefined
   warnIfItThrows('openTelemetry().around', () => {

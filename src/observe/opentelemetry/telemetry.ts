@@ -16,8 +16,8 @@ export interface Telemetry extends Observe {
 const scope = 'idv-webhooks'
 
 /**
- * Makes spans and metrics by OpenTelemetry's API; `api` is `@opentelemetry/api` as the application
- * imports it, where that is not the copy that this package finds.
+ * Makes spans and metrics by OpenTelemetry's API. Pass the application's `@opentelemetry/api` as
+ * `api` if this package would find another copy.
  *
  * @throws WebhookError `OPTION_INVALID`
  * @example
@@ -31,7 +31,7 @@ export function openTelemetry(api: Api = installed): Telemetry {
     )
   }
   let made: { readonly spans: Spans; readonly metrics: Metrics } | undefined
-  // Not before the first event: meters that are asked for before the SDK starts record nothing.
+  // Created with the first event: a meter that is created before the SDK starts records nothing.
   const signals = () => {
     made ??= {
       spans: new Spans(api, api.trace.getTracer(scope)),

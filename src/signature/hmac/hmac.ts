@@ -22,23 +22,23 @@ export const signatureLength: Readonly<
   ip: [0, 0],
 }
 
-/** Tells the algorithms whose signature anyone with the secret can make. */
+/** Tells the algorithms whose signature every holder of the secret can make. */
 export function isHmac(algorithm: Scheme['algorithm']): algorithm is HmacAlgorithm {
   return algorithm === 'sha256' || algorithm === 'sha512' || algorithm === 'sha1'
 }
 
-/** Tells the algorithms whose signature is proved by a public key. */
+/** Tells the algorithms whose signature a public key proves. */
 export function isPublicKey(algorithm: Scheme['algorithm']): algorithm is PublicKeyName {
   return algorithm === 'ed25519' || algorithm === 'es256' || algorithm === 'rs256'
 }
 
-/** A key, made once for each secret and kept. Those of public keys come from keys.ts. */
+/** A key, made once for each secret and kept. keys.ts makes the keys of public-key algorithms. */
 export interface HmacKey {
   /** The signature over all parts in a row; a public key rejects. */
   sign(parts: readonly Uint8Array[]): Promise<Uint8Array>
   /**
-   * Whether one of the signatures is the key's over the parts. Each is in lower-case hex, a digest
-   * of its full length. A promise only where the runtime has no synchronous crypto.
+   * True if one of the signatures, each in lower-case hex and of full length, is the key's over the
+   * parts. Returns a promise only on runtimes without synchronous crypto.
    */
   matches(parts: readonly Uint8Array[], signatures: readonly string[]): boolean | Promise<boolean>
 }

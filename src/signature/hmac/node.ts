@@ -1,4 +1,4 @@
-// Proof by node:crypto, with all that depends on a key alone prepared once.
+// Proves by node:crypto; what depends on a key alone is prepared once.
 import { createHash, timingSafeEqual } from 'node:crypto'
 import {
   type Digest,

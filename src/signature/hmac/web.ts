@@ -29,7 +29,9 @@ export const makeHmacKey: MakeHmacKey = (secret, algorithm) => {
   }
 }
 
-/** Compared as HMACs under a key that nobody knows: the time that it takes tells nothing. */
+/**
+ * Compares tokens as HMACs under a random key, so that the time of a comparison reveals nothing.
+ */
 function tokenKey(secret: Uint8Array): HmacKey {
   const blind = makeHmacKey(crypto.getRandomValues(new Uint8Array(32)), 'sha256')
   return {
