@@ -153,7 +153,7 @@ function canBeId(name: string, captures: readonly NamedCapture[]): boolean {
   return true
 }
 
-/** Tells whether all captures are of one event: then an id cannot be told from a constant. */
+/** Tells whether all captures are of one event: then an id looks like a constant. */
 export function areOfOneEvent(captures: readonly NamedCapture[]): boolean {
   return new Set(captures.map(({ delivery }) => bytesOf(delivery))).size < 2
 }

@@ -131,7 +131,7 @@ const maxLag = 5 * 60_000
 function checkStats({ dead, lag, retry }: InboxStats, where: string): readonly DoctorCheck[] {
   const run = (action: string) => `npx idv-webhooks inbox ${action} --inbox ${where}`
   const retries = count(retry, 'entry has', 'entries have')
-  // A retry that waits is no fault, but explains why a fixed handler seems to do nothing.
+  // A waiting retry is not a fault, but explains why a fixed handler seems to do nothing.
   const waiting = `${retries} failed and will be tried again: ${run('list --state retry')} shows when`
   const late = `an entry has been waiting for ${spanOf(lag)}: usually no worker was started (createWorker(receiver).start()), or it cannot keep up`
   const letters = `${count(dead, 'entry', 'entries')}: see ${run('list --state dead')}`

@@ -143,7 +143,7 @@ export interface ProbeTarget {
 }
 
 /**
- * Sends every probe, one after the other; `other` is the response to a request that is no probe.
+ * Sends every probe, one after the other; `other` is the response to another request.
  */
 export async function examine(
   session: Session,
