@@ -24,14 +24,14 @@ export interface StoredEntry {
   readonly body?: Uint8Array
 }
 
-/** Conditions on entries; what is left out matches every entry. */
+/** Conditions on entries; a condition that is left out matches every entry. */
 export interface StoreQuery {
   readonly ids?: readonly string[]
   readonly states?: readonly EntryState[]
   readonly name?: string
   /** In this lane or related to it; a lane without a tenant means that lane of every tenant. */
   readonly lane?: string
-  /** Entries whose lane ends with a dot and this; empty for those whose lane has no dot. */
+  /** Entries whose lane ends with a dot and this tenant; empty for entries without a tenant. */
   readonly tenant?: string
   readonly since?: number
   /** Part of the id or the name, or one of these keys or lanes, of any tenant. */
@@ -79,7 +79,7 @@ export interface LatencyQuery {
   readonly since: number
   /** Milliseconds: the most that is counted as within. */
   readonly target: number
-  /** Only this many entries, the ones that were done last. */
+  /** Only the entries that were done last, at most this many. */
   readonly limit: number
 }
 
@@ -102,7 +102,7 @@ export interface StoreStats {
   readonly due?: number
   /** When the newest entry was stored. */
   readonly newest?: number
-  /** If it was asked for; sorted by handler. */
+  /** Present if the query asked for it; sorted by handler. */
   readonly latency?: readonly StoredLatency[]
 }
 

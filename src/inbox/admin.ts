@@ -188,8 +188,9 @@ export abstract class InboxAdmin {
 }
 
 /**
- * Pages through what fits, so that a hundred thousand dead letters do not become one transaction. The
- * oldest come first, because handlers begin with the first page while the next is read.
+ * Pages through the matching entries, so that a hundred thousand dead letters do not become one
+ * transaction. The oldest come first, because handlers begin with the first page while the next is
+ * read.
  */
 async function redrive(inbox: OpenInbox, filter: EntryFilter, now: number): Promise<number> {
   const { store } = inbox
@@ -204,7 +205,7 @@ async function redrive(inbox: OpenInbox, filter: EntryFilter, now: number): Prom
     const found = await store.find({ ...query, ...(after && { after }) })
     const ids = found.flatMap(({ id, metadata }) => (metadata ? [id] : []))
     redriven += await store.reopen({ ids, from, now, setAside })
-    // A purge took the last of the page before: what was redriven is not found again.
+    // A purge erased the last entry of the page before: redriven entries are not found again.
     isLost = found.length === 0 && after !== undefined && !(await isThere(inbox, after))
     after = found.length === pageSize ? found.at(-1)?.id : undefined
   } while (after !== undefined || isLost)
@@ -236,7 +237,7 @@ function toQuery(inbox: OpenInbox, filter: EntryFilter): Omit<StoreQuery, 'limit
   }
 }
 
-/** Ids are kept as hashes, so a whole id is found and a part of one is not. */
+/** Ids are kept as hashes: the search finds a whole id and no part of one. */
 function keysOf(inbox: OpenInbox, search: string): string[] {
   const { fingerprints } = inbox
   const lanes = ['verification', 'client'].map((type) => fingerprints.of('lane', type, search))

@@ -1,5 +1,5 @@
-// The part of the port that moves an inbox to another engine: pages of rows out, rows in, and counts.
-// Both SQL engines hold the same tables, so that one text serves them.
+// The part of the port that moves an inbox to another engine: pages of rows out, rows in, and
+// counts. Both SQL engines hold the same tables.
 
 /** The columns of each table, by their types; the first is the key. Tables are copied in this order. */
 export const copyTables = {
@@ -21,10 +21,10 @@ type CopyType = 'text' | 'number' | 'boolean' | 'bytes' | 'json'
 /** JSON is text, and a boolean is 0 or 1. */
 export type CopyValue = string | number | null | Uint8Array
 export type CopyRow = Readonly<Record<string, CopyValue>>
-/** Numbers that are the same in a whole copy, by their names. */
+/** Counts by name; they agree in a complete copy. */
 export type CopyTally = Readonly<Record<string, number>>
 
-/** The setting by which a store tells that it is being moved, or was. It is not copied. */
+/** The setting that says that a store is being moved, or was. It is not copied. */
 export const moveSetting = 'move'
 /** The owner of leases in a copy: no process has this number, so that they lapse at once. */
 export const noOwner = -1
@@ -33,9 +33,9 @@ export const noOwner = -1
 export interface CopyStore {
   /** Resolves with the number of other processes that have the inbox open. */
   others(): Promise<number>
-  /** Resolves with the rows of the first keys, or of those after one. */
+  /** Resolves with the rows of the first keys, or with those after `after`. */
   read(table: CopyTable, after?: CopyValue): Promise<readonly CopyRow[]>
-  /** Adds rows in one commit; rows that are there stay as they are, except settings. */
+  /** Adds rows in one commit; existing rows stay as they are, except settings. */
   add(table: CopyTable, rows: readonly CopyRow[]): Promise<void>
   tally(): Promise<CopyTally>
   /** Ends a copy: numbers of new entries go on after the highest, states are counted. */

@@ -9,9 +9,9 @@ export type EncryptionKey = string | Uint8Array
 
 /** The `encryption` option. */
 export interface EncryptionOptions {
-  /** Encrypts what is kept from now on. */
+  /** Encrypts new content. */
   readonly key: EncryptionKey
-  /** Older keys, to read what they encrypted. */
+  /** Older keys, to decrypt older content. */
   readonly previous?: readonly EncryptionKey[]
   /**
    * Also accepts entries stored before encryption was enabled. While this is on, anyone who can
@@ -23,14 +23,14 @@ export interface EncryptionOptions {
 
 /** Encrypts and decrypts bytes; `label` names the row and the part, and must match. */
 export interface Encryption {
-  /** Whether a key was passed. */
+  /** True if a key was passed. */
   readonly hasKey: boolean
   encrypt(bytes: Uint8Array, label: string): Uint8Array
   /** The bytes, or undefined when no key decrypts them. */
   decrypt(stored: Uint8Array, label: string): Uint8Array | undefined
-  /** Whether they are as the current key would store them. */
+  /** True if the bytes are as the current key would store them. */
   isCurrent(stored: Uint8Array): boolean
-  /** Whether they were kept without a key and are refused, because there is one now. */
+  /** True if the bytes were kept without a key and are rejected, because there is a key now. */
   isRefused(stored: Uint8Array): boolean
 }
 

@@ -5,7 +5,7 @@ import type { Entity } from '../protocol/events.ts'
 import { canonicalName } from '../protocol/names.ts'
 import { type EntryState, entryStates } from './entry.ts'
 
-/** Conditions on entries; what is left out matches every entry. */
+/** Conditions on entries; a condition that is left out matches every entry. */
 export interface EntryFilter {
   readonly id?: string | readonly string[]
   readonly state?: EntryState | readonly EntryState[]
@@ -37,7 +37,7 @@ export interface GetOptions {
 
 /** Options of `forget`. */
 export interface ForgetOptions {
-  /** Erases for one tenant, or with null for none; for all if it is left out. */
+  /** Erases for one tenant; with null for entries without a tenant; by default for all. */
   readonly tenant?: string | null
 }
 

@@ -1,5 +1,5 @@
-// One delivery in the inbox: the arrival that the receiver passes, the result of keeping it, and the
-// states of an entry.
+// One delivery in the inbox: the arrival that the receiver passes, the result of keeping it, and
+// the states of an entry.
 import type { VerifiedDelivery } from '../delivery.ts'
 import type { Entity, EventSource } from '../protocol/events.ts'
 
@@ -27,7 +27,7 @@ export interface Arrival {
   readonly updatedAt?: Date
   /**
    * Identifies the occurrence: if a webhook and reconcile bring the same one, the second is a
-   * duplicate. Two webhooks are compared by their keys alone.
+   * duplicate. Two webhooks are compared only by their keys.
    */
   readonly occurrence?: string
   /** It is later than the occurrence that reconcile fed. */
@@ -43,12 +43,12 @@ export type Kept =
 export const entryStates = ['stored', 'leased', 'retry', 'done', 'dead', 'skipped'] as const
 export type EntryState = (typeof entryStates)[number]
 
-/** Whether an entry of this state is still to be handled. */
+/** Tells a state in which an entry still has to be handled. */
 export function isOpen(state: EntryState): boolean {
   return state === 'stored' || state === 'leased' || state === 'retry'
 }
 
-/** The most conflicting bodies that are kept as evidence for one key. */
+/** At most this many conflicting bodies are kept as evidence for one key. */
 export const maxConflicts = 8
 
 /**
@@ -57,7 +57,7 @@ export const maxConflicts = 8
  */
 export const maxEarlier = 500
 
-/** Why an entry is where it is; never text of an error or of the event. */
+/** Why an entry is in its state; never text of an error or of the event. */
 export type EntryReason =
   | 'HANDLER_FAILED'
   | 'HANDLER_TIMEOUT'
@@ -114,7 +114,7 @@ export interface Entry {
   readonly handled: readonly string[]
   /** How often it was redriven or replayed. */
   readonly generation: number
-  /** The entry whose key this one shares, with other bytes. */
+  /** The entry that has the same key and other bytes. */
   readonly conflictOf?: string
   readonly bytes: number
   /** The payload was erased, by retention or `forget`. */

@@ -29,7 +29,9 @@ export class Fingerprints {
     return new Fingerprints(this.#salt, `.${this.tenant(tenant)}`)
   }
 
-  /** Tells bytes apart. Keyed too: else a guess of an erased payload could be confirmed. */
+  /**
+   * Distinguishes bytes. Keyed, because a plain hash would confirm a guess of an erased payload.
+   */
   digest(bytes: Uint8Array): string {
     return createHmac('sha256', this.#salt).update(bytes).digest('base64url')
   }

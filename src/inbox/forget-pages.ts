@@ -16,14 +16,14 @@ export interface ForgetPage {
   readonly newest?: number | undefined
 }
 
-/** How many were erased, and the last of the page where there may be another. */
+/** The number of erased entries, and the last entry of the page if there may be another page. */
 export interface ForgottenPage {
   readonly forgotten: number
   readonly newest: number
   readonly last?: PagePlace | undefined
 }
 
-/** Before every entry, and behind it: fingerprints are letters and digits. */
+/** Places before and behind every entry: fingerprints are letters and digits. */
 const [first, last]: readonly [PagePlace, PagePlace] = [
   { lane: '', seq: 0 },
   { lane: '\x7f', seq: Number.MAX_SAFE_INTEGER },

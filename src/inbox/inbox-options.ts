@@ -86,7 +86,7 @@ export function checkedInboxOptions(options: InboxOptions): InboxLimits {
   checkChoice('dedupe', options.dedupe, ['id', 'body'])
   checkFunction('now', options.now, '() => new Date()')
   checkParts(options)
-  // Ten minutes at most: five times a timeout and a worker's grace still fit into one timer.
+  // At most ten minutes: five times a timeout and a worker's grace still fit into one timer.
   const { timeout = 2_000, lease = 60_000 } = options
   checkWholeNumber('timeout', timeout, { most: 600_000, unit: 'milliseconds' })
   checkWholeNumber('lease', lease, { most: 86_400_000, unit: 'milliseconds' })
@@ -115,7 +115,7 @@ function checkParts({ retry = {}, retention = {}, encryption, needs = {} }: Inbo
   checkChoice('needs.erases', needs.erases, ['overwritten', 'unlinked'])
 }
 
-/** The call that makes a store of what was passed in its place: a file or an address. */
+/** Suggests the call that makes a store of the file or address that was passed instead. */
 function storeFor(given: unknown): string {
   const text = typeof given === 'string' ? given : ''
   if (/^postgres(ql)?:/.test(text)) return 'postgresStore(fromPg(pool))'

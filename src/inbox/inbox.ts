@@ -1,4 +1,5 @@
-// The policy over any store: what is kept under which key, for how long, and for whom it is opened.
+// The policy over any store: which deliveries are kept, under which key, for how long, and who may
+// open them.
 import { randomBytes } from 'node:crypto'
 import { blamingCaller, WebhookError } from '../errors.ts'
 import { type Clock, createAgeClock } from '../foundation/clock.ts'
@@ -108,7 +109,7 @@ export class DurableInbox extends InboxAdmin implements Inbox {
   #opened: Opened | undefined
   #closing: Promise<void> | undefined
   #wasClosed = false
-  /** The vendor whose events it holds, once a receiver or a worker has said so. */
+  /** The vendor whose events it holds, once a receiver or a worker has bound it. */
   #vendor: { readonly name: string | undefined } | undefined
   #isVendorChecked = false
 
@@ -191,7 +192,7 @@ export class DurableInbox extends InboxAdmin implements Inbox {
     return { erased, deleted }
   }
 
-  /** Erases what is past its retention, page by page; true when nothing is left of it. */
+  /** Erases content past its retention, page by page; true when nothing is left to erase. */
   async purgeWhile(goesOn: () => boolean): Promise<boolean> {
     return (await this.#purge(goesOn)).isWhole
   }
@@ -205,12 +206,17 @@ export class DurableInbox extends InboxAdmin implements Inbox {
     return () => this.#wakes.delete(wake)
   }
 
-  /** The path of the store's file; known once it is open. One receiver of a process has its worker. */
+  /**
+   * The path of the store's file; known once it is open. A process runs the worker of one receiver
+   * on it.
+   */
   get place(): string | undefined {
     return this.#store.place
   }
 
-  /** Milliseconds between two searches for leases whose holder is gone: others may crash at any time. */
+  /**
+   * Milliseconds between two searches for expired leases: another process may crash at any time.
+   */
   get sweepEvery(): number {
     return Math.min(
       this.#limits.lease / 3,
@@ -266,7 +272,7 @@ export class DurableInbox extends InboxAdmin implements Inbox {
     deps: EntryDeps,
     { inserted, signal }: { readonly inserted: Inserted; readonly signal: AbortSignal },
   ): Promise<Inserted> {
-    // A crash before the second insert is harmless: the sender's next copy does the same.
+    // A crash before the second insert is harmless: the sender's next copy is inserted.
     const recurrence = await toRecurrence(this.#store, arrival, { ...deps, duplicate: inserted.id })
     signal.throwIfAborted()
     return recurrence ? this.#store.insert(recurrence, signal) : inserted
@@ -361,7 +367,7 @@ function withDeadline<Result>(
   return promise
 }
 
-/** Creates UUIDs of version 7: they grow within one process, and say nothing of the event. */
+/** Creates UUIDs of version 7, which grow within one process and reveal nothing of the event. */
 export function createEntryIds(): (now: number) => string {
   let last = 0
   let count = 0

@@ -1,5 +1,5 @@
-// The leases of one inbox: claims entries with their deliveries opened, renews and settles them, and
-// counts a crash for each lease whose holder is gone.
+// The leases of one inbox: claims entries and opens their deliveries, renews and settles them, and
+// counts a crash for each expired lease.
 import type { Clock } from '../foundation/clock.ts'
 import { defined } from '../foundation/defined.ts'
 import { warn } from '../foundation/warn.ts'
@@ -36,7 +36,10 @@ interface ClaimedWork {
   readonly next?: number | undefined
 }
 
-/** Milliseconds between the returns of entries that one crash interrupted, and for all of them. */
+/**
+ * Milliseconds between the returns of entries that one crash interrupted, and the maximum for all
+ * of them.
+ */
 const apart = 50
 const spread = 5_000
 const day = 24 * 60 * 60 * 1000
@@ -55,7 +58,7 @@ export class Leases {
    * failover, gives the entry out again. The entry waits until its earlier attempt has ended.
    */
   readonly #again = new Map<string, Work>()
-  /** Claims whose answers are on their way. */
+  /** Claims that wait for the store's answer. */
   readonly #claiming = new Set<Promise<void>>()
   /** Registered in the process once it claims: other inboxes may share the file. */
   #holder: LeaseHolder | undefined
@@ -183,7 +186,7 @@ export class Leases {
     await store.renew(this.#leases(), this.#leaseTime(now().getTime()) + lease)
   }
 
-  /** Counts a crash for every lease whose holder is gone. */
+  /** Counts a crash for every expired lease. */
   async sweep(): Promise<readonly Swept[]> {
     const { store, hold } = this.#deps
     await store.refresh?.()
@@ -200,8 +203,8 @@ export class Leases {
       const { id, fence, owner, attempt, ...rest } = gone
       const lease = defined({ id, fence, owner })
       const failed = { reason: 'CRASHED', failures: [], attempt } as const
-      // One of these entries may have caused the crash: they come back one by one, so that it does
-      // not take the others along a second time.
+      // One of these entries may have caused the crash. They return one by one, so that it does not
+      // interrupt the others again.
       const wait = attempt === 1 ? Math.floor(index * step) : undefined
       const settlement = this.#failure(failed, now, wait)
       const isSettled = await store.settle({ ...settlement, lease, handled: [], sweeps: true })
@@ -229,7 +232,7 @@ export class Leases {
     processState().leaseHolders.add(this.#holder)
   }
 
-  /** The store's own time: a user's `now` may differ from that of other holders. */
+  /** The store's own time: the user's `now` may differ from the clocks of other processes. */
   #leaseTime(now: number): number {
     const { store } = this.#deps
     return store.now ? store.now().getTime() : now

@@ -1,5 +1,5 @@
-// Moves an inbox from one store to another while its application is stopped: every row as it is, once.
-// Each step may be repeated, so that a move which was interrupted goes on where it was.
+// Moves an inbox from one store to another while its application is stopped: every row, unchanged,
+// once. Each step may be repeated, so that an interrupted move continues.
 import { randomUUID } from 'node:crypto'
 import { WebhookError } from '../errors.ts'
 import { sleep } from '../foundation/abortable.ts'
@@ -18,7 +18,7 @@ import type { InboxStore } from './store.ts'
 export interface MoveOptions {
   /** Called after each page with the rows that this call has copied, of all rows of the table. */
   readonly onProgress?: (progress: MoveProgress) => void
-  /** Ends the move between two pages; the same call again goes on. */
+  /** Ends the move between two pages; the same call continues it. */
   readonly signal?: AbortSignal
 }
 
@@ -94,7 +94,7 @@ async function move(from: MoveSide, to: MoveSide, options: MoveOptions): Promise
   const tallies = { from: await from.copy.tally(), to: await to.copy.tally() }
   const difference = differenceOf(tallies)
   if (difference !== undefined) {
-    // The target stays shut: what it holds is not the inbox.
+    // The target stays closed: what it holds is not a whole inbox.
     await write(from, none)
     throw new WebhookError(
       'STORE_FAILED',
@@ -178,7 +178,7 @@ async function copyAll(from: CopyStore, to: MoveSide, options: MoveOptions): Pro
   }
 }
 
-/** The first count that is not the same in both, in words. */
+/** The first count that differs between the two, in words. */
 function differenceOf({ from, to }: Readonly<Record<'from' | 'to', CopyTally>>) {
   const names = [...new Set([...Object.keys(from), ...Object.keys(to)])]
   const name = names.find((one) => (from[one] ?? 0) !== (to[one] ?? 0))

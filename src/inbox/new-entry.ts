@@ -13,7 +13,7 @@ export interface EntryDeps {
   readonly storedAt: number
   readonly fingerprints: Fingerprints
   readonly encryption: Encryption
-  /** Whether deliveries without an id are deduplicated by their bytes. */
+  /** True if deliveries without an id are deduplicated by their bytes. */
   readonly dedupeBodies: boolean
 }
 
@@ -43,7 +43,7 @@ export function toNewEntry(arrival: Arrival, deps: EntryDeps): NewEntry {
   }
 }
 
-/** The key of an event that recurs is another one: its own belongs to what reconcile fed. */
+/** A recurring event gets another key: its own key belongs to the event that reconcile fed. */
 function keyOf(arrival: Arrival, fingerprints: Fingerprints, dedupeBodies: boolean) {
   const { key, dedupe, delivery, lasting, recurs } = arrival
   if (key !== undefined) return fingerprints.of(recurs ? 'recurred' : 'id', key)
@@ -52,9 +52,9 @@ function keyOf(arrival: Arrival, fingerprints: Fingerprints, dedupeBodies: boole
 }
 
 /**
- * Further keys of an event. While old and new subscriptions overlap, an occurrence arrives under two
- * names and two ids, with the same time of the event or of its resource. A webhook and reconcile
- * report the same occurrence under two ids too.
+ * Further keys of an event. While old and new subscriptions overlap, an occurrence arrives under
+ * two names and two ids, with the same time. A webhook and reconcile report one occurrence under
+ * two ids too.
  */
 function aliasesOf(arrival: Arrival, fingerprints: Fingerprints): readonly Alias[] {
   const { name, receivedName, entity, occurrence, source, recurs, occurredAt, updatedAt } = arrival

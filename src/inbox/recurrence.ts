@@ -1,5 +1,5 @@
-// A webhook of an event that reconcile fed is a duplicate, by name and resource. A decision that was
-// taken back and taken again has the same name and resource: its time makes it another event.
+// A webhook of an event that reconcile fed is a duplicate, by name and resource. A decision that
+// was reversed and made again has the same name and resource: its time makes it another event.
 import { canRecur } from '../protocol/names.ts'
 import type { StoredEntry } from './admin-store.ts'
 import { unpackMetadata } from './content.ts'

@@ -1,4 +1,4 @@
-// Erases what is past its retention, page by page, and remembers what is gone for good.
+// Erases content past its retention, page by page, and records what was erased for good.
 import { systemClock } from '../foundation/clock.ts'
 import type { Purged } from './admin-store.ts'
 import type { InboxStore } from './store.ts'

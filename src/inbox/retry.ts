@@ -3,9 +3,9 @@ import { checkWholeNumber, invalid } from '../foundation/check.ts'
 
 /** The `retry` option. */
 export interface RetryOptions {
-  /** The most attempts. A crash counts as one, a drain does not. Default 12. */
+  /** The maximum number of attempts. A crash counts as one, a drain does not. Default 12. */
   readonly attempts?: number
-  /** The longest wait in milliseconds after each attempt; the last one repeats. */
+  /** The maximum milliseconds of waiting after each attempt; the last value repeats. */
   readonly delays?: readonly number[]
   /** Gives a number from 0 to 1 that picks the wait between 0 and the longest. */
   readonly random?: () => number

@@ -1,5 +1,5 @@
-// The port of a store. The policy is above it; a store decides only what one commit can decide: is the
-// key new, which lease is valid, which entry is the head of a lane.
+// The port of a store. The policy is above it; a store decides what only a commit can decide:
+// whether a key is new, which lease is valid, which entry is the head of a lane.
 import type { Clock } from '../foundation/clock.ts'
 import type { AdminStore } from './admin-store.ts'
 import type { CopyStore } from './copy-store.ts'
@@ -16,9 +16,9 @@ export interface StoreCapabilities {
   readonly survives: 'failover' | 'power-cut' | 'restart' | 'nothing'
   /** The longest dedupe window in days. */
   readonly dedupeDays: number
-  /** Whether handlers get `context.tx`: effects that commit together with their checkpoint. */
+  /** True if handlers get `context.tx`: their effects commit together with their checkpoint. */
   readonly tx: boolean
-  /** Whether several processes may claim from it at the same time. */
+  /** True if several processes may claim entries at the same time. */
   readonly shared: boolean
   /** `tenants`: waiting tenants take turns at a claim, so that none keeps another waiting. */
   readonly fairness: 'tenants' | 'none'
@@ -56,7 +56,7 @@ export interface InboxStore<Tx = unknown> extends WorkStore<Tx>, AdminStore, Met
   readonly copy?: CopyStore
   /**
    * The time of a shared store, so that processes whose clocks differ agree on what is due and
-   * which lease has lapsed. Read from the first claim on; stores of one process have none.
+   * which lease has expired. Read from the first claim on; a store of one process has none.
    */
   readonly now?: Clock
   /**

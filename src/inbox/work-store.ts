@@ -41,8 +41,8 @@ export interface NewEntry {
 }
 
 /**
- * `conflict`: the key is known with other bytes. Up to 8 a key are kept as evidence, in an entry of
- * their own, skipped with the reason `CONFLICT`; `id` is the entry that came first.
+ * `conflict`: the key is known with other bytes. Up to 8 bodies a key are kept as evidence, each in
+ * its own entry, skipped with the reason `CONFLICT`; `id` is the entry that came first.
  */
 export interface Inserted {
   readonly kind: 'stored' | 'duplicate' | 'conflict'
@@ -75,7 +75,10 @@ export interface Claimed extends Lease {
   readonly handled: readonly string[]
   /** Handlers that failed at the attempt before; a crash or a drain keeps them. */
   readonly failed?: readonly string[]
-  /** No other open entry is in its lane. Without it a worker claims again once it has settled. */
+  /**
+   * No other open entry is in its lane. If this is absent, a worker claims again once it has
+   * settled.
+   */
   readonly isLast?: true
   /** An earlier entry of the lane is dead. */
   readonly gap: boolean
@@ -88,8 +91,8 @@ export interface HighWaterMark {
   readonly at?: number
   readonly final: boolean
   /**
-   * The last decision of the entity, stored as it is; a later settlement without one keeps it. Only
-   * senders whose decisions may be replaced have one.
+   * The last decision of the entity; a later settlement without a decision keeps it. Only senders
+   * with reversible decisions have one.
    */
   readonly decision?: Decision
 }
@@ -116,7 +119,7 @@ export interface Alignment {
   readonly free: boolean
 }
 
-/** A lease whose holder is gone. */
+/** An expired lease. */
 export interface Lapsed extends Lease {
   readonly attempt: number
   readonly name?: string
@@ -210,7 +213,7 @@ export interface WorkStore<Tx = unknown> {
    */
   free?(now: number): Promise<void>
   renew(leases: readonly Lease[], until: number): Promise<void>
-  /** Leases that lapsed, or whose owner is gone. */
+  /** Leases that have expired, or whose owner is gone. */
   lapsed(now: number): Promise<readonly Lapsed[]>
   /**
    * False if the lease was lost; then nothing has changed. Without a handler it only checks the

@@ -6,7 +6,7 @@ import type { EventSource } from '../protocol/events.ts'
 import type { Arrival, EntryFailure, EntryReason } from './entry.ts'
 import type { HighWaterMark, Lease, Settlement } from './work-store.ts'
 
-/** One claimed entry, ready to be handled. */
+/** One claimed entry, ready for its handlers. */
 export interface Work {
   readonly lease: Lease
   readonly attempt: number
@@ -19,7 +19,7 @@ export interface Work {
   readonly part?: number | undefined
   /** The receiver that stored it rejects its data. */
   readonly schemaRejected?: true
-  /** Its content is gone or must not be used: no retry can open it. */
+  /** Its content is gone or must not be used: a retry cannot open it. */
   readonly isUnrecoverable?: true
   /** The handlers that have succeeded. */
   readonly handled: readonly string[]
@@ -40,7 +40,7 @@ export type Verdict =
       readonly kind: 'failed'
       readonly reason: EntryReason
       readonly failures: readonly EntryFailure[]
-      /** No retry can help. */
+      /** True if a retry cannot help. */
       readonly fatal: boolean
     }
   | { readonly kind: 'skipped'; readonly reason: EntryReason }
@@ -72,11 +72,11 @@ export type SettledAs = Settlement['to'] | 'lost'
 export interface SettledWork {
   readonly state: SettledAs
   readonly dueAt?: Date
-  /** If the verdict has none. */
+  /** The reason, if the verdict has none. */
   readonly reason?: EntryReason
 }
 
-/** An entry whose holder was gone, and how its attempt was settled. */
+/** An entry whose lease had expired, and how its attempt was settled. */
 export interface Swept {
   readonly id: string
   readonly attempt: number
@@ -101,6 +101,6 @@ export interface Operated {
   readonly entries: number
   /** Milliseconds that it took. */
   readonly duration: number
-  /** If the call named one. */
+  /** The entry, if the call named one. */
   readonly entryId?: string
 }

@@ -1,5 +1,5 @@
-// runOnce: handles what is due once, for hosts that run by a schedule or after each reply. The
-// retention is swept beside the work.
+// runOnce: handles the due entries once, for hosts that run by a schedule or after each reply, and
+// sweeps the retention beside that.
 import { type Clock, stopwatch } from '../foundation/clock.ts'
 import type { DurableInbox } from '../inbox/inbox.ts'
 import type { FailedRequest } from '../inbox/work.ts'
@@ -27,7 +27,7 @@ export const nothingDone: RunOnceReport = {
  */
 const maxEmptyClaims = 100
 
-/** Handles what is due, within bounds. */
+/** Handles the due entries, within bounds. */
 export async function runOnce(
   run: WorkerRun,
   { limit, timeout, grace }: Required<RunOnceOptions>,

@@ -45,28 +45,30 @@ export interface TakenEntry {
   readonly began: number
   /** How often work had been announced when it was claimed. */
   readonly announced: number
-  /** Whether it takes one of the places. */
+  /** True if it takes one of the places. */
   hasPlace: boolean
   verdict?: Verdict
   readonly ended: Promise<SettledAs>
   readonly end: (state: SettledAs) => void
 }
 
-/** Handlers with a time limit of their own. */
+/** Handlers with their own time limit. */
 interface HandlerScope {
   readonly running: RunningHandlers
   end(): void
 }
 
-/** At most so many milliseconds between two claims of a run that polls. */
+/** At most this many milliseconds between two claims of a run that polls. */
 const maxSleep = 1_000
-/** At most so many milliseconds between renewals: after a failover 36 s are left to renew a lease. */
+/**
+ * At most this many milliseconds between renewals: after a failover 36 s are left to renew a lease.
+ */
 const maxBeat = 20_000
 
 const released: Attempted = { verdict: { kind: 'released' }, handled: [] }
 const lost: SettledWork = { state: 'lost' }
 
-/** Shared by everything that claims for one worker, so that `concurrency` bounds the sum. */
+/** One run for everything that claims for a worker, so that `concurrency` bounds the sum. */
 export class WorkerRun {
   readonly #deps: RunDeps
   readonly #process = processState()
@@ -182,7 +184,7 @@ export class WorkerRun {
       const announced = this.#announced
       const { works, next } = await this.#deps.inbox.leases.claim(places)
       places -= works.length
-      // If a drain began meanwhile, the entries go back as they came.
+      // If a drain began meanwhile, the entries go back unchanged.
       const by = this.isOpen ? running : undefined
       const attempts: Promise<SettledAs>[] = []
       for (const work of works) attempts.push(this.#take(work, { announced, running: by }))

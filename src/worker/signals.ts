@@ -1,5 +1,5 @@
-// The signals of a worker. At a signal every worker of the process drains, and the process exits once
-// all of them have let their stores go. Without work under way a signal ends the process at once.
+// The signals of a worker. At a signal every worker of the process drains, and the process exits
+// once all of them have closed their stores. A process without work ends at once.
 import { abortInProcess, endProcess, noneInProcess } from '../dispatch/in-flight.ts'
 import { sleep } from '../foundation/abortable.ts'
 import { invalid } from '../foundation/check.ts'
@@ -78,7 +78,7 @@ export class Signals {
     onProcess('exit', this.#warnIfCut)
   }
 
-  /** A host with a shutdown of its own exits with 0, or with 128 and the signal's number. */
+  /** A host that shuts down by itself exits with 0, or with 128 and the signal's number. */
   readonly #warnIfCut = (code: unknown): void => {
     const active = this.#owned.active()
     const isForeign = this.#isDraining || code === 0 || Number(code) > 128

@@ -40,8 +40,8 @@ export interface Worker {
    */
   drain(options?: { readonly grace?: number }): Promise<void>
   /**
-   * Handles what is due now and stops, for hosts that run by a schedule. Without bounds it joins a call
-   * that waits for a place: both end together, and only the first reports the entries.
+   * Handles the due entries and stops, for hosts that run by a schedule. A call without bounds
+   * joins a call that waits for a place: both end together, and only the first reports the entries.
    *
    * @throws WebhookError `OPTION_INVALID`, and the codes of `start`
    */
@@ -137,7 +137,7 @@ class InboxWorker implements Worker {
 
   /**
    * Hosts call it after every reply. While all places are taken, one call waits and later ones join
-   * it: it will find what they would find.
+   * it, because they would find the same entries.
    */
   async runOnce(options: RunOnceOptions = {}): Promise<RunOnceReport> {
     const bounds = checkedBounds(options)
@@ -259,7 +259,7 @@ class InboxWorker implements Worker {
   }
 
   readonly #reportEnd = ({ work, verdict, began }: TakenEntry, settled: SettledWork): void => {
-    // The default observer uses these two states alone.
+    // Only the default observer uses these two states.
     const isWarned = settled.state === 'dead' || settled.state === 'retry'
     if (!isWarned && !this.#steps.observers.hearsAll) return
     const { lease, attempt, name, storedAt } = work

@@ -54,7 +54,7 @@ export function adminOf(tables: MemoryTables): AdminStore {
 function find(tables: MemoryTables, query: StoreQuery): readonly StoredEntry[] {
   const all = [...tables.byId.values()]
   if (!query.oldestFirst) all.reverse()
-  // After an entry that does not exist comes nothing.
+  // A page after an entry that does not exist is empty.
   const after = all.findIndex(({ id }) => id === query.after)
   const from = query.after === undefined ? 0 : after === -1 ? all.length : after + 1
   const found = all.slice(from).filter((row) => fits(tables, row, query))
@@ -84,7 +84,7 @@ function reopen(
 /** The rows with a payload that are about a lane, and the evidence of their conflicts. */
 function forgotten(tables: MemoryTables, lane: string, ofNone: boolean): readonly MemoryRow[] {
   const all = [...tables.byId.values()]
-  // Whole lanes: a verification may have named one client first, and another one later.
+  // Erase whole lanes: a verification may have named one client first, and another one later.
   const about = all.filter((row) => isAbout(row, lane)).map((row) => row.lane)
   // An event may have named the client before its entry moved to another lane.
   const related = [...tables.relations].flatMap(([one, of]) => (isOf(of.related, lane) ? one : []))
@@ -111,7 +111,7 @@ function purge(tables: MemoryTables, purging: Purge): Purged {
     if (at < keysBefore && deleted < limit) deleted += Number(tables.keys.delete(key))
   }
   const all = [...tables.byId.values()]
-  // By it the evidence of its conflicts is forgotten.
+  // `forget` finds the evidence of this entry's conflicts by it.
   const unread = all.filter(({ metadata, name }) => metadata && name === undefined)
   const named = new Set(unread.map(({ conflictOf }) => conflictOf))
   for (const row of all) {
@@ -120,7 +120,7 @@ function purge(tables: MemoryTables, purging: Purge): Purged {
     tables.delete(row)
     deleted++
   }
-  // An entry that may run again is compared with what was done after it.
+  // An entry that may run again is compared with the entries that were done after it.
   for (const [lane, { touched }] of tables.marks) {
     const isNeeded = tables.inLane(lane).some(({ metadata }) => metadata)
     if (touched < keysBefore && !isNeeded) tables.marks.delete(lane)
@@ -142,7 +142,7 @@ function toStored(row: MemoryRow, withBody: boolean): StoredEntry {
   })
 }
 
-/** Whether a lane or a key is the given one, of any tenant. */
+/** Tells whether a lane or a key is the given one, of any tenant. */
 function isOf(name: string | undefined, given: string): boolean {
   return name === given || name?.startsWith(`${given}.`) === true
 }

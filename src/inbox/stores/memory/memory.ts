@@ -1,4 +1,5 @@
-// A store in the memory of one process, for tests: every rule of the port, nothing that lasts.
+// A store in the memory of one process, for tests: it keeps every rule of the port, and nothing
+// survives.
 import type { InboxStore } from '../../store.ts'
 import { adminOf } from './admin.ts'
 import { MemoryTables } from './tables.ts'

@@ -28,7 +28,7 @@ interface MemoryKey {
 
 /** The comparison of an entry's keys with the known ones; `id` is the entry that came first. */
 export interface ArrivalMatch extends Inserted {
-  /** Whether its bytes are kept: as a new entry, or as evidence of the conflict. */
+  /** True if its bytes are kept, as a new entry or as evidence of the conflict. */
   readonly isKept: boolean
 }
 

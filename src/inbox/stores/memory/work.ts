@@ -114,7 +114,7 @@ function settle(tables: MemoryTables, row: MemoryRow, settlement: Settlement): v
   const { to, at, handled } = settlement
   for (const handler of handled) row.handled.add(handler)
   const { failures = [] } = 'failures' in settlement ? settlement : {}
-  // A crash or a drain says nothing of handlers: those that failed before stay known.
+  // A crash or a drain says nothing about handlers: those that failed before stay recorded.
   if (!isOpen(to === 'released' ? 'stored' : to) || failures.length > 0) row.failures = failures
   if ('reason' in settlement) row.reason = settlement.reason
   if (to === 'released') {
@@ -144,7 +144,7 @@ function raise(tables: MemoryTables, lane: string, mark: HighWaterMark, touched:
   tables.marks.set(lane, { mark: raised, touched })
 }
 
-/** Whether the entry is as this settlement has left it. */
+/** True if the entry is as this settlement left it. */
 function isSettled(tables: MemoryTables, { lease, to }: Settlement): boolean {
   const row = tables.byId.get(lease.id)
   const state = to === 'released' ? 'stored' : to

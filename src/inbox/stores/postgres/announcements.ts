@@ -45,7 +45,7 @@ export class Announcements {
     if (listens) await this.#listen(openingLimit).catch(() => void this.#listenAgain())
   }
 
-  /** Whether what is announced is heard here: a pooler in transaction mode loses it. */
+  /** Tells whether announcements arrive here: a pooler in transaction mode loses them. */
   async isHeard(limit: number): Promise<boolean> {
     const { promise, resolve } = Promise.withResolvers<boolean>()
     const test = `test ${this.#owner.id}`
@@ -112,7 +112,7 @@ export class Announcements {
     if (this.#isRetrying) return
     this.#isRetrying = true
     for (let wait = firstWait; this.#isRetrying; wait = Math.min(wait * 2, maxWait)) {
-      // At random, so that after a failover not all processes connect at once.
+      // A random delay, so that after a failover not all processes connect at once.
       await sleep(wait * (0.5 + Math.random()), undefined, { ref: false })
       if (!this.#isOpen) break
       try {

@@ -76,7 +76,7 @@ const syncFaults: readonly ResultFault[] = [
 ]
 
 /**
- * Asks the server for what the promises of the store need.
+ * Checks that the server can keep the promises of the store.
  *
  * @throws WebhookError `STORE_UNSUITABLE`
  */
@@ -144,7 +144,7 @@ const rightsSql = `select quote_ident(current_user::text) as role, (
   from pg_class v where v.oid = 'idv.versions'::regclass`
 
 /**
- * Asks for the rights of the role, so that a missing one is known before the first delivery.
+ * Checks the rights of the role, so that a missing one is known before the first delivery.
  *
  * @throws WebhookError `STORE_UNSUITABLE`
  */

@@ -1,4 +1,5 @@
-// The claims of one process: where in the index they begin, and what to give back if an answer is lost.
+// The claims of one process: where in the index they begin, and which leases to give back if an
+// answer is lost.
 
 import type { ClaimRequest, ClaimResult } from '../../work-store.ts'
 import { toClaimed, toNumber } from './rows.ts'
@@ -20,7 +21,9 @@ const waitEvery = 100
  */
 class ClaimWindow {
   #from = 0
-  /** The lowest of what became due while a claim is under way, which may not have seen it. */
+  /**
+   * The lowest due time that appeared while a claim was under way: that claim may not have seen it.
+   */
   #lowered = Number.POSITIVE_INFINITY
   #whole = Number.NEGATIVE_INFINITY
 
@@ -32,7 +35,7 @@ class ClaimWindow {
     return isWhole ? 0 : Math.max(0, this.#from - slack)
   }
 
-  /** No lane is known to be due before `next`, except those that became due beside the claim. */
+  /** Records that no lane is due before `next`, except lanes that became due during the claim. */
   claimed({ now }: ClaimRequest, next = now): void {
     this.#from = Math.min(now, next, this.#lowered)
   }
@@ -74,7 +77,8 @@ export class OwnerClaims {
     const isPassedOver = entries.length < asked.limit && next !== undefined && next <= asked.now
     if (!isPassedOver || performance.now() - this.#waited < waitEvery) return result
     this.#waited = performance.now()
-    // Entries already leased must not be lost because one lane could not be waited for.
+    // Entries that are already leased must not be lost because one lane could not be locked in
+    // time.
     const more = await this.#claim({ ...asked, limit: 1 }, true).catch(() => undefined)
     return more ? { ...more, entries: [...entries, ...more.entries] } : result
   }

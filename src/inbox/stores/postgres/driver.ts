@@ -6,7 +6,9 @@ export const txMark = "set local idv_webhooks.tx = 'open'"
 /** A handler that hangs in its transaction must not hold back vacuum for ever. */
 export const idleLimit = "set local idle_in_transaction_session_timeout = '60s'"
 
-/** Whether a statement found its connection in a transaction that the application left open. */
+/**
+ * Tells whether a statement found its connection in a transaction that the application left open.
+ */
 export function wasOpen(sqlState: unknown): boolean {
   return sqlState === '2D000' || sqlState === '25P02'
 }
@@ -31,7 +33,7 @@ export interface PostgresTransaction<Tx = unknown> {
   destroy(): void
 }
 
-/** A connection that hears notifications for as long as it lives. */
+/** A connection that receives notifications for as long as it lives. */
 export interface PostgresListener {
   /** Closes the connection, or destroys it once `over` is aborted. */
   close(over?: AbortSignal): Promise<void>
@@ -46,7 +48,7 @@ export interface LazyTransaction<Tx> {
 /** A driver of Postgres; `Tx` is what handlers get as `context.tx`. */
 export interface PostgresDriver<Tx = unknown> {
   readonly name: string
-  /** The worst that its data survives; without it, what the server's settings promise. */
+  /** The worst event that its data survives; by default what the server's settings promise. */
   readonly survives?: 'nothing' | 'restart'
   /**
    * Runs one statement without a name, so that it passes a pooler in transaction mode. Destroys the

@@ -1,4 +1,4 @@
-// The statement that finds entries: conditions joined from what a query asks for.
+// The statement that finds entries, with the conditions of a query.
 import type { StoreQuery } from '../../admin-store.ts'
 import { type EntryState, entryStates } from '../../entry.ts'
 import type { PostgresValue } from './driver.ts'

@@ -1,5 +1,5 @@
-// The drivers whose transactions are callbacks: postgres.js, by its public functions alone, and PGlite,
-// Postgres in this process, for tests and small tools.
+// The drivers whose transactions are callbacks: postgres.js, through its public functions, and
+// PGlite (Postgres in this process), for tests and small tools.
 import { WebhookError } from '../../../errors.ts'
 import {
   idleLimit,
@@ -54,7 +54,8 @@ export function fromPostgresJs<Tx extends PostgresJsConnection>(
         }
       }
       const { handle, isOver, commit, rollback } = await holdOpen(run, prepare, signal)
-      // postgres.js would send a statement on a connection that has ended, or that is another's by now.
+      // postgres.js would send a statement on a connection that has ended or belongs to another
+      // call by now.
       const assertOpen = () => {
         if (isOver() || pid === 0) throw new WebhookError('STORE_FAILED', over)
       }
@@ -128,7 +129,8 @@ export interface Pglite extends PgliteClient {
 }
 
 /**
- * Creates the driver for PGlite. It has one connection, so that everything waits for an open transaction.
+ * Creates the driver for PGlite. PGlite has one connection, so every call waits for an open
+ * transaction.
  *
  * @example postgresStore(fromPglite(await PGlite.create()))
  */
@@ -160,7 +162,7 @@ export function fromPglite(db: Pglite): PostgresDriver<PgliteClient> {
 /** A transaction that its driver runs in a callback, and that calls end. */
 interface HeldTransaction<Tx> {
   readonly handle: Tx
-  /** Whether nothing may be sent through the handle any more. */
+  /** True if nothing may be sent through the handle any more. */
   isOver(): boolean
   commit(): Promise<void>
   rollback(): Promise<void>

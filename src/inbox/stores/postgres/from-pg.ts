@@ -1,5 +1,5 @@
-// The driver over a pool of `pg`: a client that hangs is destroyed, and every client has an `error`
-// listener, for without one a broken connection ends the process.
+// The driver over a pool of `pg`. It destroys a client that hangs, and gives every client an
+// `error` listener: without one, a broken connection ends the process.
 import { isBytes } from '../../../foundation/bytes.ts'
 import {
   idleLimit,
@@ -17,7 +17,7 @@ export interface PgClient {
 
 interface PgResult {
   readonly rows: PostgresRow[]
-  /** The first word of what the server has done. */
+  /** The command that the server has carried out, in one word. */
   readonly command?: string
 }
 
@@ -42,8 +42,8 @@ export interface PgPool {
 /** Options of `fromPg`. */
 export interface FromPgOptions {
   /**
-   * Makes the client that listens, where the pool leads to a pooler in transaction mode, which
-   * would lose its `listen`: `() => new pg.Client({ port: 5432, … })`. By default as the pool does.
+   * Makes the client that listens, if the pool leads to a pooler in transaction mode, which would
+   * lose its `listen`: `() => new pg.Client({ port: 5432, … })`. By default the pool makes it.
    */
   readonly listener?: () => ListeningClient
 }
@@ -71,7 +71,7 @@ function guardFirst(...heard: readonly unknown[]): void {
  * @example postgresStore(fromPg(new pg.Pool({ connectionString, connectionTimeoutMillis: 5_000 })))
  */
 export function fromPg(pool: PgPool, options: FromPgOptions = {}): PostgresDriver<PgClient> {
-  // Before the pool hands out a new client, whose connection may end at once.
+  // Set before the pool hands out a new client, because its connection may end at once.
   if (!guarded.has(pool)) pool.on('connect', guardFirst)
   guard(pool)
   return {
@@ -101,7 +101,7 @@ export function fromPg(pool: PgPool, options: FromPgOptions = {}): PostgresDrive
       } finally {
         signal?.removeEventListener('abort', stop)
       }
-      // Not before: a connection that never stood is reported by the error alone.
+      // Not earlier: a connection that was never established is reported by its error only.
       client.on('end', lost)
       return {
         close: async (over) => {
@@ -135,7 +135,7 @@ const unescaped = (text: string) =>
     code === '\\' ? code : String.fromCharCode(Number.parseInt(code, 8)),
   )
 
-/** The inbox's own parsers: those of `pg` belong to the whole process. */
+/** The inbox's own parsers, because the whole process shares those of `pg`. */
 const types = { getTypeParser: (oid: number) => parsers[oid] ?? ((text: string) => text) }
 
 /** `pg` sends a Buffer as bytes; other arrays of bytes it would write out as JSON. */

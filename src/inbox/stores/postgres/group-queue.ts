@@ -1,5 +1,5 @@
-// Calls that are sent as a group: calls that arrive while one statement is under way form the next
-// group, so that groups form by themselves and no call waits for a timer.
+// Sends calls in groups: calls that arrive while one statement is under way form the next group, so
+// that no call waits for a timer.
 import { nextTurn } from '../../../host/runtime.ts'
 import { isRefused, statementError } from './statements.ts'
 
@@ -46,7 +46,7 @@ export class GroupQueue<Call, Answer> {
 
   async #sendAll(): Promise<void> {
     this.#isSending = true
-    // Calls of the same turn belong to the same group: the first must not travel alone.
+    // Calls of the same turn belong to the same group: the first must wait for the others.
     await nextTurn()
     while (this.#queue.length > 0) await this.#answer(this.#take())
     this.#isSending = false
@@ -71,7 +71,7 @@ export class GroupQueue<Call, Answer> {
         else reject(statementError('STORE_FAILED', 'Postgres returned no row for this call'))
       }
     } catch (error) {
-      // One refused call must not fail the others: each is sent alone.
+      // One rejected call must not fail the others: each is sent by itself.
       if (isRefused(error) && group.length > 1) for (const one of group) await this.#answer([one])
       else {
         for (const { release, reject } of group) {

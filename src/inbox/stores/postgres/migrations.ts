@@ -25,7 +25,7 @@ export function readSchema(): string {
 
 const schema = typeof __SCHEMA__ === 'string' ? __SCHEMA__ : readSchema()
 
-/** A statement of a file begins its line; no line of a function does so with one of these words. */
+/** A statement of a file begins a line with one of these words; no line inside a function does. */
 const between = /;\n+(?=create |alter |do |--)/
 
 export const migrations: readonly Migration[] = [
@@ -36,7 +36,7 @@ const versions =
   'create table if not exists idv.versions (version int primary key, compatible int not null)'
 const limit = 120_000
 
-/** The SQL of the whole schema, for applications that may not make it. */
+/** The SQL of the whole schema, for applications that may not create tables. */
 export function schemaSql(schema: string): string {
   const made = `create schema if not exists ${quoted(schema)}`
   const all = [made, versions, ...migrations.flatMap(statementsOf)]

@@ -1,5 +1,5 @@
-// This process among those that share the store: its number, its signs of life, and the database's
-// time, so that processes whose clocks differ agree on what is due and which lease has lapsed.
+// One process among those that share the store: its number, its heartbeat, and the database's time,
+// so that processes whose clocks differ agree on what is due and which lease has expired.
 import { randomInt } from 'node:crypto'
 import type { Clock } from '../../../foundation/clock.ts'
 import { type Statements, statementError } from './statements.ts'
@@ -8,7 +8,9 @@ import { type Statements, statementError } from './statements.ts'
 const beatEvery = 2_000
 /** A longer silence of all owners is an outage, and counts against none of them. */
 const maxGap = 3 * beatEvery
-/** Milliseconds after which a silent owner counts as gone, if others were heard meanwhile. */
+/**
+ * Milliseconds after which a silent owner counts as gone, if other owners were active meanwhile.
+ */
 export const grace = 12_000
 const openingSamples = 5
 
@@ -16,7 +18,7 @@ const timeSql = `select (extract(epoch from clock_timestamp())::float8 * 1000::f
 
 /** The owner of the leases that this process takes. */
 export class Owner {
-  /** A number for each opening: leases of an earlier one have lapsed. */
+  /** A number for each opening: leases of an earlier opening have expired. */
   id = 0
   clock = new StoreClock()
   readonly #statements: Statements
@@ -42,8 +44,8 @@ export class Owner {
   }
 
   /**
-   * Counts from now on which other owners are heard. A process without a worker does not: it may be
-   * heard while the workers are cut off.
+   * Starts to record which other owners are active. A process without a worker does not: it may be
+   * active while the workers are cut off.
    */
   async watch(): Promise<void> {
     if (this.#watches || this.#isSilent) return
@@ -99,7 +101,9 @@ const step = 1_000
 /** Milliseconds by which two clocks may come apart while the samples are taken. */
 const drift = 50
 
-/** Milliseconds that the system's clock is ahead of the steady one, which may stop in a freeze. */
+/**
+ * Milliseconds that the system's clock is ahead of the steady clock, which may stop in a freeze.
+ */
 const steadyLag = () => Date.now() - (performance.timeOrigin + performance.now())
 
 /** Follows the database's clock by the times that come with answers. */
@@ -107,7 +111,7 @@ export class StoreClock {
   readonly #local: () => number
   readonly #lag: () => number
   #samples: Sample[] = []
-  /** At the last answer. */
+  /** The lag at the last answer. */
   #lagThen: number
   #last = 0
 
@@ -117,7 +121,7 @@ export class StoreClock {
     this.#lagThen = lag()
   }
 
-  /** Whether this process may have been frozen since the last answer, or a clock was set. */
+  /** True if this process may have been frozen, or a clock was set, since the last answer. */
   get isDoubtful(): boolean {
     return Math.abs(this.#lag() - this.#lagThen) > step
   }

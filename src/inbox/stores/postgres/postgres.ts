@@ -51,8 +51,8 @@ export interface PostgresStoreOptions {
    */
   readonly survives?: 'power-cut' | 'failover'
   /**
-   * Hears at once what other processes keep, on a connection of its own. Without it a worker looks
-   * once a second. Default true; false with `mode: 'operator'`.
+   * Learns at once what other processes keep, on its own connection. Without it a worker looks once
+   * a second. Default true; false with `mode: 'operator'`.
    */
   readonly listen?: boolean
   /**
@@ -91,8 +91,8 @@ export function postgresStore<Tx>(
 }
 
 /**
- * Gives the SQL that makes the schema, for applications that may not make it: open the store with
- * `migrate: false` then.
+ * Gives the SQL that makes the schema, for applications that may not create tables: open the store
+ * with `migrate: false` then.
  *
  * @throws WebhookError `OPTION_INVALID`
  */

@@ -62,7 +62,7 @@ export function toClaimed(row: PostgresRow, owner: number): Claimed {
 function toHighWaterMark(row: PostgresRow): HighWaterMark | undefined {
   const { mark_at: at, mark_final: final, mark_decision: decision } = row
   if (typeof final !== 'boolean') return undefined
-  // As this store wrote it.
+  // The value is as this store wrote it.
   const decided = typeof decision === 'string' ? (JSON.parse(decision) as Decision) : undefined
   return defined({ at: toNumber(at), final, decision: decided })
 }

@@ -24,7 +24,7 @@ type StatementCode = 'STORE_FAILED' | 'STORE_TIMEOUT' | 'STORE_UNSUITABLE'
 /** An error of this store; with `sqlState` if the server refused a statement. */
 export type StatementError = WebhookError & { readonly sqlState?: string }
 
-/** Not a subclass: observers show the text of a `WebhookError` alone. */
+/** Not a subclass: observers show the text of a `WebhookError` only. */
 export function statementError(
   code: StatementCode,
   message: string,
@@ -33,7 +33,7 @@ export function statementError(
   return Object.assign(new WebhookError(code, message), defined({ sqlState }))
 }
 
-/** Whether the server itself refused the statement because of what was in it. */
+/** Tells whether the server itself rejected the statement because of its content. */
 export function isRefused(error: unknown): boolean {
   return /^(22|23|54)/.test(toStoreError(error).sqlState ?? '')
 }
@@ -83,7 +83,7 @@ export class Statements {
     return row
   }
 
-  /** Calls a function as a transaction of its own, so that what it answers is committed. */
+  /** Calls a function in its own transaction, so that its answer is committed. */
   async call(
     name: string,
     values: readonly PostgresValue[],
@@ -98,7 +98,7 @@ export class Statements {
     throw statementError('STORE_FAILED', 'a statement was answered without its rows')
   }
 
-  /** The answer of a function that gives one value. */
+  /** Returns the value of a function that gives one. */
   async ask(...asked: Parameters<Statements['call']>): Promise<unknown> {
     return (await this.call(...asked))[0]?.answer
   }
@@ -164,7 +164,7 @@ const fixes = new Map([
   ['42501', 'give the role rights, or let another role make the schema'],
 ])
 
-/** Names an error by its code alone; errors of this package stay as they are. */
+/** Names an error only by its code; errors of this package stay as they are. */
 export function toStoreError(error: unknown): StatementError {
   if (isWebhookError(error)) return error
   const { code } = (error ?? {}) as { readonly code?: unknown }

@@ -133,7 +133,7 @@ export class ClientTransaction implements StoreTx {
     return work(handle)
   }
 
-  /** All callers get one promise, so that they continue in the order in which they asked. */
+  /** All callers get one promise, so that they continue in the order of their calls. */
   #begin(): Promise<PostgresTransaction> {
     this.#begun ??= this.#statements
       .within(limit, (signal) => this.#statements.driver.begin(signal))

@@ -1,4 +1,4 @@
-// Queries of the receiver and the worker: keep, claim, settle, in groups where calls coincide.
+// The queries of the receiver and the worker: keep, claim, settle; simultaneous calls form groups.
 import { concat } from '../../../foundation/bytes.ts'
 import type {
   Alignment,
@@ -20,7 +20,7 @@ import { ClientTransaction, checkpointValues } from './transaction.ts'
 /** Postgres's largest bigint. */
 const largest = '9223372036854775807'
 
-/** Whether a lane is held by an entry that died since a time. */
+/** Tells whether an entry that died since a time holds a lane. */
 const isHeldSql = `select exists (
   select 1 from idv.entries e join idv.lanes l on l.lane = e.lane and l.head = e.seq
     where e.state = 'dead' and not e.erased and e.settled_at >= $1::bigint) as held`
@@ -106,7 +106,7 @@ function lanesOf({ statements, announcements, claims }: WorkDeps) {
   return {
     align: async ({ now, latest, free }: Alignment) => {
       const [at, last] = [Math.floor(now), Math.floor(latest)]
-      // What a page has changed is not found again.
+      // An entry that a page has changed is not found again.
       while ((await statements.ask('align_retries', [at, last])) === true);
       await alignLanes(at, last)
       if (free) await freeAll(at)

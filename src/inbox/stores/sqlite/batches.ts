@@ -13,7 +13,7 @@ import { assertTables } from './schema.ts'
 import { InboxTables } from './tables.ts'
 import { WalCheckpoint } from './wal-checkpoint.ts'
 
-/** They change nothing, so that the others of a batch are committed even if one of them fails. */
+/** Reads change nothing, so the other calls of a batch are committed even if a read fails. */
 const reads: ReadonlySet<WriterMethod> = new Set<WriterMethod>(['find', 'stats', 'lapsed'])
 
 export class Batches {
@@ -53,7 +53,7 @@ export class Batches {
   #commit(calls: readonly WriterCall[]): readonly CallAnswer[] {
     const isReading = this.#isReading(calls)
     const answerAll = () => {
-      // On a disk whose locks do not work, an owner that was replaced must not write.
+      // On a disk whose locks do not work, a replaced owner must not write.
       if (this.epoch !== undefined && this.#tables.setting('epoch') !== this.epoch) {
         throw replaced()
       }
@@ -86,7 +86,7 @@ export class Batches {
   #isReading(calls: readonly WriterCall[]): boolean {
     for (const { method, args } of calls) {
       if (reads.has(method)) continue
-      // An inbox recalls settings when it opens, which writes only those that do not exist.
+      // An inbox that opens writes only the settings that do not exist.
       if (method !== 'recall' || this.#tables.setting(args[0]) === undefined) return false
     }
     return true

@@ -14,7 +14,7 @@ export function about(lane: string, of = 'e') {
   return { sql: `(${own.sql} or ${related.sql})`, values: [...own.values, ...related.values] }
 }
 
-/** Selects the lanes whose relation is the given client. */
+/** Selects the lanes that are related to the given client. */
 export function relatedLanes(lane: string) {
   const { sql, values } = meant('r.related', lane)
   return { sql: `select r.lane from idv_relations r where ${sql}`, values }
@@ -46,7 +46,7 @@ export function conditions(query: StoreQuery) {
   const { ids, states, name, lane, tenant, since, text, after, oldestFirst } = query
   const parts: [sql: string, values: readonly SqliteValue[]][] = []
   const oneOf = (list: readonly unknown[]) => `in (${list.map(() => '?').join(', ')})`
-  // One variable for all ids: SQLite takes at most 32,766.
+  // One variable for all ids, because SQLite takes at most 32,766.
   if (ids) parts.push(['e.id in (select value from json_each(?))', [JSON.stringify(ids)]])
   if (states) parts.push([`e.state ${oneOf(states)}`, states])
   if (name !== undefined) parts.push(['e.name = ?', [name]])

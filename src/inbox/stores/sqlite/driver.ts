@@ -24,7 +24,7 @@ export interface SqliteDatabase {
 }
 
 /**
- * A module's name or path, whose default export opens a database by `new Database(file)`; or a
+ * The name or path of a module whose default export opens a database by `new Database(file)`, or a
  * function that opens one, which then works on the calling thread.
  */
 export type SqliteDriver = string | ((file: string) => SqliteDatabase)
@@ -119,7 +119,7 @@ function databaseClass(name: string): DatabaseClass {
   throw new WebhookError('OPTION_INVALID', `'${name}' must export a class, as better-sqlite3 does`)
 }
 
-/** Whether a transaction is open; a failed commit has closed it already. */
+/** Tells whether a transaction is open; a failed commit has closed it already. */
 export function inTransaction(db: SqliteDatabase): boolean {
   return (db.isTransaction ?? db.inTransaction) === true
 }
@@ -163,22 +163,22 @@ function resultCode(error: unknown): number | string | undefined {
 /** After a failed fsync the content of the disk is unknown; opening the file writes the log again. */
 const unsynced: readonly unknown[] = [1034, 'SQLITE_IOERR_FSYNC', 1290, 'SQLITE_IOERR_DIR_FSYNC']
 
-/** Whether nothing more may be written before a restart. */
+/** Tells whether nothing more may be written before a restart. */
 export function isFatal(error: unknown): boolean {
   return isDamage(error) || unsynced.includes(resultCode(error))
 }
 
-/** Whether the file is damaged, or of another kind. */
+/** Tells whether the file is damaged, or of another kind. */
 export function isDamage(error: unknown): boolean {
   return isOtherFile(error) || isResult(error, 11, 'SQLITE_CORRUPT')
 }
 
-/** Whether the file is of another kind. */
+/** Tells whether the file is of another kind. */
 export function isOtherFile(error: unknown): boolean {
   return isResult(error, 26, 'SQLITE_NOTADB')
 }
 
-/** Whether another connection holds the lock. */
+/** Tells whether another connection holds the lock. */
 export function isBusy(error: unknown): boolean {
   return isResult(error, 5, 'SQLITE_BUSY')
 }
@@ -202,7 +202,7 @@ export function preparing(db: SqliteDatabase): PrepareSql {
   }
 }
 
-/** Prepares a statement for one use, because its text depends on the question. */
+/** Prepares a statement for one use, because its text depends on the query. */
 export function prepared<Row = never>(db: SqliteDatabase, text: string): SqliteStatement<Row> {
   return db.prepare(text) as SqliteStatement<Row>
 }

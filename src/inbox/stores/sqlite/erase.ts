@@ -1,4 +1,5 @@
-// Calls that erase: forget an entity page by page, and purge what is past its retention.
+// Calls that erase: `forget` erases an entity page by page, and `purge` erases content past its
+// retention.
 import type { EntryState } from '../../entry.ts'
 import type { ForgottenPage } from '../../forget-pages.ts'
 import type { CallHandlers, Forgetting } from './calls.ts'
@@ -13,7 +14,7 @@ type SizedEntry = EntryHead & { readonly bytes: number }
 const maxEntries = 500
 const maxErased = 4 * 2 ** 20
 
-/** How many entries of a page stay within those bytes; at least one. */
+/** Counts the entries of a page that stay within those bytes; at least one. */
 export function countWithin(page: readonly Pick<SizedEntry, 'bytes' | 'erased'>[]): number {
   let sum = 0
   const beyond = page.findIndex(({ bytes, erased }, at) => {
@@ -96,7 +97,7 @@ function pageOf(
   { lane, ofNone, open, after }: Forgetting,
   newest: number,
 ): readonly SizedEntry[] {
-  // Whole lanes, because a verification may have named two clients, one after the other.
+  // Erase whole lanes, because a verification may have named two clients, one after the other.
   const [own, related] = [about(lane, 'x'), relatedLanes(lane)]
   // Open entries from the end of each lane, so that its head is last and the lane never moves on.
   const [behind, order] = open ? ['<', 'desc'] : ['>', '']
@@ -128,7 +129,7 @@ const settledSql = `select seq, bytes, erased from idv_entries
 const keysSql = `delete from idv_keys where key in
   (select key from idv_keys where at < ? limit ?)`
 
-/** `forget` finds the evidence of a conflict through its first entry, so that one stays. */
+/** `forget` finds the evidence of a conflict through its first entry, so the first entry stays. */
 const erasedSql = `select seq, state from idv_entries e indexed by idv_entries_erased
   where erased = 1 and stored_at < ? and state in ('done', 'dead', 'skipped') and not exists
     (select 1 from idv_entries c where c.conflict_of = e.id and c.name is null

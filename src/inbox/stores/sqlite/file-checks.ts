@@ -22,7 +22,10 @@ const networkDisks: readonly number[] = [
   ...[0x00c36400, 0x0bd00bd0, 0x47504653, 0x5346414f, 0x6b414653],
 ]
 
-/** Whether other machines may mount the file system too: SQLite cannot trust its locks and syncs. */
+/**
+ * Tells whether other machines may mount the file system too: SQLite cannot trust its locks and
+ * syncs.
+ */
 export function isNetworkDisk({ type }: { readonly type: number }): boolean {
   return networkDisks.includes(type >>> 0)
 }
@@ -61,7 +64,7 @@ export function createPrivate(file: string, like?: string): boolean {
   try {
     if (of) fchownSync(created, of.uid, of.gid)
   } catch {
-    // Another user than root may not.
+    // Only root may change the owner.
   } finally {
     closeSync(created)
   }
@@ -77,7 +80,7 @@ export function createPrivate(file: string, like?: string): boolean {
  */
 export function assertSideFiles(path: string, open: OpenDatabase, isOwner: boolean): void {
   const missing = () => [`${path}-wal`, `${path}-shm`].find((file) => !existsSync(file))
-  // Beside a log only the owner's lock shows that it is not open: a probe would move the log.
+  // Beside a log only the owner's lock shows that the file is not open: a probe would move the log.
   const isUnsafe = () => (hasLog(path) ? !isOwner : isOpenElsewhere(path, open))
   const until = performance.now() + settleTimeout
   for (let file = missing(); file !== undefined && isUnsafe(); file = missing()) {
@@ -87,7 +90,8 @@ export function assertSideFiles(path: string, open: OpenDatabase, isOwner: boole
         `${file} is missing, and the inbox ${path} may be open: it was deleted, or the inbox is open under another name (a hard link). Restart the application in good order first: that writes what it holds`,
       )
     }
-    // By chance: two processes that ask at the same time would see each other at every turn.
+    // A random wait: two processes that probe at the same time would block each other at every
+    // turn.
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 25 * (1 + Math.random()))
   }
 }
@@ -109,7 +113,7 @@ function isOpenElsewhere(path: string, open: OpenDatabase): boolean {
   }
 }
 
-/** Whether closing the file could change it. */
+/** Tells whether closing the file could change it. */
 function hasLog(path: string): boolean {
   return (statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0
 }
@@ -135,8 +139,8 @@ export function damagedFile(path: string, cause?: unknown, isUnchanged = false):
 }
 
 /**
- * Remembers which files an open inbox has. The function that it returns names the one that was
- * deleted or replaced since, if any: the cause of a statement that failed.
+ * Remembers the files of an open inbox. The function that it returns names a file that was deleted
+ * or replaced since, if any: the cause of a failed statement.
  */
 export function lossOf(path: string): () => string | undefined {
   const known = [path, `${path}-wal`, `${path}-shm`].map((file) => [file, inodeOf(file)] as const)

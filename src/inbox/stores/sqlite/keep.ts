@@ -13,14 +13,14 @@ interface KnownKey {
 
 type NewKey = Pick<Alias, 'key'> & Partial<Alias>
 
-/** The comparison of an entry's keys with the known ones. */
+/** The result of comparing an entry's keys with the known ones. */
 type KeyMatch =
   | { readonly kind: 'new' }
   | {
       readonly kind: 'duplicate' | 'conflict'
       /** The entry that came first. */
       readonly of: string
-      /** Whether its bytes are kept as evidence. */
+      /** True if its bytes are kept as evidence. */
       readonly isEvidence: boolean
     }
 

@@ -9,7 +9,7 @@ export const nextOpenSql = `select seq, state, coalesce(due, stored_at) as due f
   where lane = ? and seq >= (select floor from idv_lanes where lane = ?)
   and state in ('stored', 'leased', 'retry') order by seq limit 1`
 
-/** Reads one index, and no more rows than it returns. */
+/** Reads one index, and only the rows that it returns. */
 export const dueSql = `select lane, head from idv_lanes
   where tenant = ? and due is not null and due <= ? order by due, head limit ?`
 
@@ -30,7 +30,9 @@ interface NextOpen {
   readonly due: number
 }
 
-/** The most tenants that one claim serves and reads; the next claim goes on after them. */
+/**
+ * At most this many tenants are read and served by one claim; the next claim continues after them.
+ */
 const maxTenants = 32
 const maxLooked = 256
 
@@ -144,8 +146,8 @@ export class Lanes {
   }
 
   /**
-   * Returns tenants with due lanes, starting after the one that was served last; `last` is the last
-   * one read, if the round was not finished.
+   * Returns tenants with due lanes, starting after the tenant that was served last; `last` is the
+   * last one read, if the round was not finished.
    */
   #dueTenants(now: number): { readonly tenants: readonly string[]; readonly last?: string } {
     const nextTenant = this.#sql<{ readonly tenant: string }>(`select tenant from idv_lanes

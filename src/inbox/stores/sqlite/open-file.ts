@@ -1,5 +1,6 @@
-// One open file for each path and process, shared by all stores on it: bundlers and development
-// servers load a module more than once, and each time it makes an inbox on the same file.
+// Opens each file once for a process, and shares it among all stores on it: bundlers and
+// development servers load a module more than once, and each time it makes an inbox on the same
+// file.
 import { processState } from '../../../host/process.ts'
 import { schedule } from '../../../host/runtime.ts'
 import { batchesOn } from './batches.ts'
@@ -32,14 +33,14 @@ export interface OpenFile {
   close(): Promise<void>
 }
 
-/** The file, as one store has it open. */
+/** The open file, as one of its stores sees it. */
 export interface SharedFile extends OpenFile {
-  /** Wakes the stores of this process that have it open: `own` is the one of this store. */
+  /** Wakes the stores of this process that have the file open; `own` wakes this store. */
   readonly wakes?: ReadonlySet<() => void>
   readonly own?: () => void
 }
 
-/** Tells the other stores on the file, if any, that there may be something to claim. */
+/** Wakes the other stores on the file, because there may be something to claim. */
 export function wakeOthers({ wakes, own }: SharedFile): void {
   for (const wake of wakes ?? []) if (wake !== own) wake()
 }
@@ -66,7 +67,7 @@ export async function shareFile(
     shared = { opening: openFile(path, options, 'owner'), wakes: new Set() }
     files.set(path, shared)
   }
-  // Each call has its own, though a caller may give one function twice.
+  // Each call gets its own wrapper, because a caller may pass one function twice.
   const own = () => wake()
   const { wakes, opening } = shared
   wakes.add(own)
@@ -91,7 +92,7 @@ async function leave(path: string, shared: OpenByPath, own: () => void): Promise
   await shared.closing
 }
 
-/** One for all copies of this package in a process. */
+/** One map for all copies of this package in a process. */
 function filesOfProcess(): Map<string, OpenByPath> {
   // Trust is granted here: only this file writes to the map.
   return processState().sqliteFiles as Map<string, OpenByPath>
@@ -172,8 +173,8 @@ function served(
 }
 
 /**
- * No sync of its own: what is settled after it syncs the log up to there, and until then a power
- * cut takes the effects and their checkpoint together.
+ * This connection does not sync. The next settlement syncs the log, and until then a power cut
+ * undoes the effects and their checkpoint together.
  */
 function connect(db: SqliteDatabase): HandlerConnection {
   configure(db, 'normal')

@@ -1,5 +1,5 @@
-// Opens the file for its one owner, with the settings that keep the promise: WAL, every commit
-// synced, an intact file, one owning process. Or beside the owner, for an operator.
+// Opens the file for its one owner, with the settings that keep the promise (WAL, every commit
+// synced, an intact file, one owning process), or beside the owner for an operator.
 import { existsSync, realpathSync, statfsSync, statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { WebhookError } from '../../../errors.ts'
@@ -79,8 +79,8 @@ function openOwned({ file, open, check = 'integrity' }: FileOpening): InboxDatab
     db = open(path)
     configure(db)
     if (!isChecked) assertIntact(db, path, check)
-    // After a failed sync Linux takes pages of the log for written although the disk lacks them.
-    // Moving the log writes them again; else all later frames would follow a hole.
+    // After a failed sync Linux treats pages of the log as written although the disk lacks them.
+    // Moving the log writes them again; otherwise all later frames would follow a hole.
     db.exec('pragma wal_checkpoint(truncate)')
     migrate(db)
     const epoch = nextEpoch(db)
@@ -98,7 +98,7 @@ function openOwned({ file, open, check = 'integrity' }: FileOpening): InboxDatab
   }
 }
 
-/** A database of this process alone. */
+/** Opens a database that only this process has. */
 export function openInMemory(open: OpenDatabase): InboxDatabase {
   const db = open(':memory:')
   migrate(db)
@@ -115,13 +115,13 @@ export function configure(db: SqliteDatabase, synchronous: 'full' | 'normal' = '
   // Erased data must not stay readable in free pages of the file.
   db.exec('pragma secure_delete = on')
   db.exec('pragma journal_size_limit = 67108864')
-  // Small and often: each one is done within a commit, and deliveries wait for it.
+  // Often and in small steps: deliveries wait for each step, which runs within a commit.
   db.exec('pragma wal_autocheckpoint = 500')
   // KiB: a batch of deliveries that change more pages than fit would write some of them twice.
   db.exec('pragma cache_size = -4000')
 }
 
-/** The one path of a file, however it is written. */
+/** The canonical path of a file, however a caller writes it. */
 export function canonicalPath(file: string): string {
   if (file === '' || file.startsWith(':memory:') || file.startsWith('file:')) {
     throw new WebhookError(
@@ -221,7 +221,7 @@ function nextEpoch(db: SqliteDatabase): number {
   return Number(row.value)
 }
 
-/** Read back after a write: before it the pragma shows what was asked, not what is. */
+/** Read after a write: before it, the pragma shows what was asked for, not what holds. */
 function assertDurable(db: SqliteDatabase): void {
   const { journal_mode: journal } = db.prepare('pragma journal_mode').get() as PragmaRow
   const { synchronous } = db.prepare('pragma synchronous').get() as PragmaRow

@@ -77,7 +77,7 @@ export function operatorCalls(tables: InboxTables): Pick<CallHandlers, OperatorC
 function reopen(tables: InboxTables, reopening: Reopening): number {
   const { sql } = tables
   const { ids, from, now, replay = false, setAside = false } = reopening
-  // After the machine slept, the owner's clock may be behind the operator's.
+  // After the machine has slept, the owner's clock may be behind the operator's.
   const due = tables.epoch > 0 ? now : Math.min(now, tables.newest()?.at ?? now)
   // The row is missing if the payload was erased.
   const reasons = sql<Pick<StoredRow, 'reason'>>(`select e.reason from idv_entries e

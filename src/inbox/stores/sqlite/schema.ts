@@ -90,7 +90,7 @@ export function migrate(db: SqliteDatabase): void {
 }
 
 /**
- * Refuses a file whose schema is not the one of this version.
+ * Rejects a file whose schema has another version.
  *
  * @throws WebhookError `STORE_UNSUITABLE`
  */

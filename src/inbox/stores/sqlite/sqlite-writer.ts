@@ -1,4 +1,4 @@
-// The program of the writer's thread: it carries out one batch after the other.
+// The program of the writer's thread: it carries out one batch after another.
 import { parentPort, workerData } from 'node:worker_threads'
 import { isWebhookError, reasonOf } from '../../../errors.ts'
 import { type Batches, batchesOn } from './batches.ts'

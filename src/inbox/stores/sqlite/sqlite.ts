@@ -1,5 +1,5 @@
-// The embedded store: one SQLite file, written by a thread that groups commits, each of them synced
-// before it is answered.
+// The embedded store: one SQLite file, written by a thread that groups commits. Each commit is
+// synced before it is answered.
 import { blamingCaller, WebhookError } from '../../../errors.ts'
 import { inTime } from '../../../foundation/abortable.ts'
 import { checkChoice, checkOptionNames, invalid, shown } from '../../../foundation/check.ts'

@@ -1,5 +1,5 @@
-// The tables of an inbox on one connection, with what its calls share: the head of an entry, its end,
-// its erasure, and what a batch has moved and erased.
+// The tables of an inbox on one connection, and what its calls share: the head of an entry, its
+// end, its erasure, and the lanes and entries that a batch has changed.
 import type { EntryReason, EntryState } from '../../entry.ts'
 import type { Lease } from '../../work-store.ts'
 import { type PrepareSql, preparing, type SqliteDatabase } from './driver.ts'
@@ -23,7 +23,7 @@ export class InboxTables {
   readonly lanes: Lanes
   /** Grows with every owner of the file; 0 for an operator. */
   readonly epoch: number
-  /** Whether the batch has erased a payload. */
+  /** True if the batch has erased a payload. */
   hasErased = false
   readonly #moved = new Map<EntryState, number>()
 
@@ -80,7 +80,7 @@ export class InboxTables {
     if (to) this.#moved.set(to, (this.#moved.get(to) ?? 0) + 1)
   }
 
-  /** Sets an entry aside; a lane whose head it was goes on. */
+  /** Skips an entry; if it was the head of its lane, the lane continues. */
   skip(head: EntryHead, reason: EntryReason, now: number): void {
     const wasHead = this.lanes.isHead(head)
     this.sql(`update idv_entries set state = 'skipped', reason = ?, settled_at = ?, due = null
@@ -107,14 +107,14 @@ export class InboxTables {
     for (const [state, by] of this.#moved) if (by !== 0) count.run(by, state)
   }
 
-  /** Clears what the last batch has noted. */
+  /** Clears the notes of the last batch. */
   reset(): void {
     this.#moved.clear()
     this.hasErased = false
   }
 }
 
-/** A row whose optional columns are null if they are absent. */
+/** A row whose absent optional columns are null. */
 export type Nullable<Row> = {
   readonly [Key in keyof Row]-?: undefined extends Row[Key] ? Row[Key] | null : Row[Key]
 }

@@ -1,4 +1,4 @@
-// The writer's thread, seen from the outside: batches go in by message, and a flag in shared memory
+// The calling side of the writer's thread: batches go in by message, and a flag in shared memory
 // shows when one is committed.
 import { Worker } from 'node:worker_threads'
 import { WebhookError, type WebhookErrorCode } from '../../../errors.ts'

@@ -25,7 +25,7 @@ const endedByHandler =
 const rolledBack =
   'a statement failed and ended the whole transaction: let its error end the handler'
 
-/** Gives handlers their turn, one after the other; while one writes, the writer waits. */
+/** Gives handlers their turn, one after another; while one writes, the writer waits. */
 export class TransactionGate {
   readonly #queue: WriteQueue
   readonly #open: () => HandlerConnection

@@ -28,7 +28,7 @@ export class WalCheckpoint {
     if (this.#failed !== undefined) throw this.#failed
   }
 
-  /** After every batch that wrote. */
+  /** Called after every batch that wrote. */
   worked(hasErased: boolean): void {
     if (hasErased) this.#empty()
     else if (!this.#isOwed) this.#after(idle)

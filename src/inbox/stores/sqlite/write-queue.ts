@@ -1,5 +1,5 @@
 // The queue before the writer (group commit): calls that arrive while one batch syncs form the next
-// one, so that batches form by themselves and no call waits for a timer.
+// batch, so that no call waits for a timer.
 import { WebhookError, type WebhookErrorCode } from '../../../errors.ts'
 import type { BatchAnswer, Gives, Takes, WriterCall, WriterMethod } from './calls.ts'
 
@@ -18,7 +18,7 @@ export interface OpenWriter extends BatchWriter {
 
 /** Options of a call. */
 export interface WriteOptions {
-  /** The size of what is written. */
+  /** The bytes that the call writes. */
   readonly bytes?: number
   /** Drops the call while it is queued; a call that was sent continues. */
   readonly signal?: AbortSignal | undefined
@@ -81,7 +81,7 @@ export class WriteQueue {
 
   /** Keeps the writer away from the file until `resume`; blocks for the batch that was sent. */
   pause(): void {
-    // First: what was sent may be answered meanwhile, and would send the next.
+    // First, because an answer may arrive meanwhile and send the next batch.
     this.#isPaused = true
     try {
       if (this.#sent) this.#writer.waitUntilIdle()
@@ -127,7 +127,9 @@ export class WriteQueue {
     this.#writer.send(calls, this.#answered)
   }
 
-  /** One function for all batches, because each function that a call enters is paid by every delivery. */
+  /**
+   * One function for all batches, because every delivery pays for each function that a call enters.
+   */
   readonly #answered = (answer: BatchAnswer): void => {
     const batch = this.#sent ?? []
     this.#sent = undefined
