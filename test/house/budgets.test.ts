@@ -24,7 +24,7 @@ const rooms: readonly (readonly [room: string, files: RegExp, lines: number])[] 
   ['worker', /^src\/worker\//, 1_386],
   ['memory', /^src\/inbox\/stores\/memory\//, 616],
   ['sqlite', /^src\/inbox\/stores\/sqlite\//, 2_968],
-  ['postgres', /^src\/inbox\/stores\/postgres\//, 3_534],
+  ['postgres', /^src\/inbox\/stores\/postgres\//, 3_533],
   ['inbox policy and move', /^src\/inbox\//, 3_060],
   ['client', /^src\/client\//, 2_838],
   ['vendors', /^src\/vendors\//, 2_238],

@@ -164,17 +164,12 @@ const steps = fc.array(
   { minLength: 10, maxLength: 60 },
 )
 
-/**
- * The owners of leases differ from store to store, and so do the numbers of entries. A shared store
- * does not tell whether an entry is the last of its lane.
- */
+/** The owners of leases differ from store to store, and so do the numbers of entries. */
 const own = ['owner', 'seq']
-const unowned = (answer: unknown, isShared: boolean) => {
-  const names = isShared ? [...own, 'isLast'] : own
-  return JSON.parse(
-    JSON.stringify(answer ?? null, (key, value) => (names.includes(key) ? undefined : value)),
+const unowned = (answer: unknown) =>
+  JSON.parse(
+    JSON.stringify(answer ?? null, (key, value) => (own.includes(key) ? undefined : value)),
   )
-}
 
 /** Asks the memory store and another one the same, again and again; their answers must be alike. */
 export async function expectAlike(
@@ -185,7 +180,6 @@ export async function expectAlike(
     fc.asyncProperty(steps, async (all) => {
       const stores = [memoryStore(), await create()] as const
       const isFair = stores.every(({ capabilities }) => capabilities.fairness === 'tenants')
-      const isShared = stores.some(({ capabilities }) => capabilities.shared)
       const [one, two] = stores.map((store): Seen => ({ store, claimed: [], isFair }))
       if (!one || !two) throw new Error('there are two stores')
       for (const store of stores) await store.open(() => {})
@@ -193,15 +187,15 @@ export async function expectAlike(
       try {
         for (const [at, step] of all.entries()) {
           const now = 1_000 + at * 2
-          const mine = unowned(await step.run(one, now), isShared)
-          const theirs = unowned(await step.run(two, now), isShared)
+          const mine = unowned(await step.run(one, now))
+          const theirs = unowned(await step.run(two, now))
           expect(theirs, `${at}: ${step.spelled}`).toEqual(mine)
           expect(await two.store.stats(now), step.spelled).toEqual(await one.store.stats(now))
           inserted++
         }
         const found = { limit: 1_000, withBody: true }
         const [mine, theirs] = [await one.store.find(found), await two.store.find(found)]
-        expect(unowned(theirs, isShared)).toEqual(unowned(mine, isShared))
+        expect(unowned(theirs)).toEqual(unowned(mine))
       } finally {
         for (const store of stores) await store.close()
       }

@@ -54,6 +54,7 @@ export function toClaimed(row: PostgresRow, owner: number): Claimed {
     body: fromBase64(row.body),
     handled: toList(row.handled),
     failed: typeof row.failed === 'string' ? toList(row.failed) : undefined,
+    isLast: row.is_last === true || undefined,
     gap: row.gap === true,
     highWaterMark: toHighWaterMark(row),
   })

@@ -148,11 +148,7 @@ async function keep(
   const stored = entries.filter((_, ord) => answers[ord]?.kind === 'stored')
   for (const { storedAt } of stored) claims.window.lower(Math.floor(storedAt))
   if (stored.length > 0) announcements.announce()
-  let next = 0
-  return groups.map(({ length }) => {
-    next += length
-    return answers.slice(next - length, next)
-  })
+  return groups.map(({ length }) => answers.splice(0, length))
 }
 
 const sizeOf = (entries: readonly NewEntry[]) =>

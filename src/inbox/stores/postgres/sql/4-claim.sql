@@ -92,8 +92,8 @@ create function idv.claim(
   p_owner int, p_ticket bigint, p_now bigint, p_until bigint, p_limit int, p_from bigint,
   p_wait boolean, p_served text
 ) returns table (id text, fence int, attempt int, seq bigint, name text, source text, occurred_at bigint,
-  stored_at bigint, metadata text, body text, handled text, failed text, gap boolean, mark_at bigint,
-  mark_final boolean, mark_decision text, served text, next bigint) language plpgsql as $$
+  stored_at bigint, metadata text, body text, handled text, failed text, gap boolean, is_last boolean,
+  mark_at bigint, mark_final boolean, mark_decision text, served text, next bigint) language plpgsql as $$
 declare
   v_lanes text[]; v_heads bigint[]; v_taken bigint[]; v_voided bigint; v_stored int := 0;
   v_retry int := 0; v_served text; v_lane text; v_tenants text[]; v_fit int;
@@ -148,6 +148,8 @@ begin
       (select json_agg(f.one ->> 'handler')::text from json_array_elements(e.failures) f(one)),
       exists (select 1 from idv.entries d
         where d.lane = e.lane and d.seq < e.seq and d.state = 'dead'),
+      not exists (select 1 from idv.entries o
+        where o.lane = e.lane and o.seq > e.seq and o.state in ('stored', 'leased', 'retry')),
       m.at, m.final, m.decision, null::text, null::bigint
       from leased e left join idv.contents c on c.seq = e.seq left join idv.marks m on m.lane = e.lane
       order by array_position(v_heads, e.seq);
