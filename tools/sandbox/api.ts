@@ -17,9 +17,9 @@ interface EndpointCall {
   readonly state: State
   readonly organization: Organization
   readonly request: Request
-  /** The path's id; empty where it has none. */
+  /** The id in the path; empty if the path has none. */
   readonly id: string
-  /** Filled with what the endpoint does not know, and so ignores. */
+  /** The names that the endpoint does not know and therefore ignores. */
   readonly unknown: string[]
 }
 
@@ -107,7 +107,7 @@ function numberIn(text: string): number | string {
   return /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text
 }
 
-/** The service ignores what it does not know; the sandbox says so in a header. */
+/** Names the ignored fields in a header; the service itself ignores them in silence. */
 function warningOf(unknown: readonly string[]): Readonly<Record<string, string>> {
   if (unknown.length === 0) return {}
   const names = unknown
@@ -119,7 +119,7 @@ function warningOf(unknown: readonly string[]): Readonly<Record<string, string>>
 
 export interface ApiOptions {
   readonly state: State
-  /** Returns the organization of a request, or throws what it is refused with. */
+  /** Returns the organization of a request, or throws the error that answers it. */
   readonly authenticate: (request: Request) => Organization
 }
 

@@ -1,5 +1,5 @@
-// Everything that answers a request, as one fetch: the API, the control plane, the pages, and 404 in
-// the error form for the rest.
+// The sandbox as one fetch function: the API, the control plane, the pages, and a 404 in the error
+// form for any other path.
 import { type Context, Hono, type Next } from 'hono'
 import { isWebhookError } from '../../src/errors.ts'
 import { orAborted, sleep } from '../../src/foundation/abortable.ts'
@@ -122,7 +122,7 @@ function guardOrigin(request: Request): void {
   throw new HttpError(403, 'A page of another site sent the request', { code: 'ORIGIN_REFUSED' })
 }
 
-/** The documents, and where everything is, at the addresses that the sandbox prints. */
+/** Mounts the documents and the index page at the addresses that the sandbox prints. */
 function mountDocuments(app: Hono, options: AppOptions): void {
   const { origin } = options
   const documents: Record<string, () => unknown> = {
@@ -261,7 +261,10 @@ function viewOf(row: VerificationRow, returnUrl: unknown) {
   }
 }
 
-/** The page links to it, never redirects, and to the web alone: anybody may have made the link. */
+/**
+ * The page links to the address and never redirects, and only to web addresses: an unauthenticated
+ * client may have chosen it.
+ */
 function webAddress(text: unknown): URL | undefined {
   const url = typeof text === 'string' ? URL.parse(text) : null
   return url && /^https?:$/.test(url.protocol) ? url : undefined

@@ -2,7 +2,7 @@
 // `/_sandbox/assumptions`. Tests hold each of them.
 import { profile } from './profile.ts'
 
-/** One thing that the document leaves open and how the sandbox reads it. */
+/** A question that the document leaves open, and how the sandbox answers it. */
 export interface Assumption {
   /** The section of the service's document that leaves it open. */
   readonly section: string

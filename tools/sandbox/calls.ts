@@ -1,5 +1,5 @@
-// The sandbox's parts as their users hold them. A call is checked like the request that does the same:
-// what the request would be rejected for throws here.
+// The sandbox's parts as users call them. A call is checked like the request that does the same: it
+// throws if the request would be rejected.
 import { invalid } from '../../src/foundation/check.ts'
 import type { VirtualClock } from './clock.ts'
 import type { Deliveries } from './deliveries/deliveries.ts'

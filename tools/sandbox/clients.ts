@@ -10,7 +10,7 @@ import type { State } from './state.ts'
 type ClientBody = ClientRow['resource']
 
 const names = Object.keys(endpoints.createClient.body.shape)
-/** Section 4.4: what a client has where the body says nothing; two fields have other defaults. */
+/** Section 4.4: the fields of a client that the body leaves out; two fields have other defaults. */
 const empty = Object.fromEntries(names.map((name) => [name, null])) as Readonly<
   Record<Exclude<keyof ClientInput, 'memberType' | 'country'>, null>
 >
@@ -37,7 +37,7 @@ export function createClientRecord(
   return resource
 }
 
-/** Changes the fields that are given; null empties one. */
+/** Changes the given fields; null clears one. */
 export function updateClient(state: State, row: ClientRow, patch: Partial<ClientBody>): ClientBody {
   const changes = defined(patch)
   return change(state, row, Object.keys(changes).length > 0 ? changes : undefined)
@@ -48,7 +48,7 @@ export function deleteClient(state: State, row: ClientRow): ClientBody {
   return change(state, row, { active: false })
 }
 
-/** Changes a client; one that is deleted is refused (409). */
+/** Changes a client; a deleted client answers 409. */
 function change(state: State, row: ClientRow, patch: Partial<ClientBody> | undefined): ClientBody {
   if (!row.resource.active) {
     throw new HttpError(409, 'The client is deleted', { code: 'CLIENT_DELETED' })

@@ -12,7 +12,7 @@ export interface VirtualClockOptions {
   readonly source: Clock
   /** The time at which it stands still from the start. */
   readonly frozenAt?: Date | undefined
-  /** Called after somebody froze, released, set or advanced it. */
+  /** Called after the clock was frozen, released, set or advanced. */
   readonly onChange: () => void
 }
 
@@ -24,14 +24,14 @@ interface ClockTask {
 export class VirtualClock {
   readonly #source: Clock
   readonly #onChange: () => void
-  /** In the order of time; the tasks of one time in the order in which they were scheduled. */
+  /** Sorted by time; tasks of one time stay in the order in which they were scheduled. */
   #tasks: ClockTask[] = []
   #frozen: number | undefined
   #offset = 0
   #timer: ReturnType<typeof setTimeout> | undefined
   #settle = async () => {}
   #moving: Promise<void> = Promise.resolve()
-  /** Counts the states that were loaded: what began in one moves nothing in the next. */
+  /** Counts the states that were loaded: work that began in one state moves nothing in the next. */
   #age = 0
 
   constructor({ source, frozenAt, onChange }: VirtualClockOptions) {
@@ -150,7 +150,7 @@ export class VirtualClock {
     this.#arm()
   }
 
-  /** Concurrent moves happen one after the other; a load ends them all. */
+  /** Runs concurrent moves one after another; a load ends them all. */
   #inTurn(target: () => number, field: string): Promise<void> {
     const age = this.#age
     const move = async () => {

@@ -1,5 +1,5 @@
-// The console of the sandbox: its pages at `/`, and what they read beyond the API and the control
-// plane. Its reads cost no organization its rate and strike no fault.
+// The console of the sandbox: its pages at `/`, and the reads that they need beyond the API and the
+// control plane. These reads cost no rate limit and trigger no fault.
 import { type Context, Hono, type Next } from 'hono'
 import { defined } from '../../src/foundation/defined.ts'
 import { type EventName, eventNames } from '../../src/protocol/names.ts'
@@ -102,7 +102,7 @@ export type ListedSubscription = ReturnType<typeof subscriptionsIn>[number]
 export type AttemptProof = Awaited<ReturnType<typeof diagnosed>>[number]
 export type ListedKey = ReturnType<typeof keysIn>[number]
 
-/** Counts, the deliveries that fail, and what is due next. */
+/** Counts, failing deliveries, and what is due next. */
 function overviewOf({ verifications, deliveries, clock }: State) {
   const rows = [...verifications.values()]
   const sent = deliveries.list()
@@ -165,7 +165,7 @@ function subscriptionsIn({ deliveries }: State) {
   })
 }
 
-/** The API keys with their organizations; those that are seeded say how they are answered. */
+/** The API keys with their organizations; a seeded key also says which answer it gets. */
 function keysIn({ organizations }: State) {
   return organizations.dump().keys.map(({ key, active, organizationId }) => {
     const effect = magicKeys.find((one) => one.key === key)?.effect
@@ -174,7 +174,7 @@ function keysIn({ organizations }: State) {
   })
 }
 
-/** Sends an example event to one subscription, under a name that it takes. */
+/** Sends an example event to one subscription, under a name that the subscription takes. */
 function sendTest({ deliveries, clock }: State, id: string): EventName {
   const { events, organizationId } = found(deliveries.subscriptions.get(id), 'Subscription')
   const names = ['verification.approved' as const, ...eventNames]

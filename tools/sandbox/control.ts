@@ -1,4 +1,4 @@
-// The control plane under `/_sandbox`: its routes with what each one does.
+// The routes of the control plane under `/_sandbox`.
 
 import { type Context, Hono } from 'hono'
 import { defined } from '../../src/foundation/defined.ts'
@@ -91,7 +91,7 @@ function resourceRoutes(state: State) {
   }
 }
 
-/** An action by its name alone, or with a step or a reason. */
+/** Reads an action: a name, or an object with a step or a reason. */
 export function toStep(action: Step['action'] | Step): Step {
   return typeof action === 'string' ? { action } : action
 }

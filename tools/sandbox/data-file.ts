@@ -37,7 +37,7 @@ export class DataFile {
     this.#content = content
   }
 
-  /** Writes the state soon. The changes that happen during a write share the next one. */
+  /** Schedules a write of the state. Changes that happen during a write share the next one. */
   change(): void {
     this.#isChanged = true
     // The response to a request reports the error; a change by the clock is written with the next.

@@ -29,7 +29,7 @@ export function streamEvents(
     })
     const end = AbortSignal.any([raw.signal, closing])
     const write = (event: string, data: unknown) => {
-      // Every event has the same id, so that a browser sends one when it comes back.
+      // Every event has the same id, so that a browser sends `Last-Event-ID` when it reconnects.
       stream.writeSSE({ id: 'seen', event, data: JSON.stringify(data) })
     }
     events.on('change', write)

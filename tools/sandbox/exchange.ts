@@ -1,5 +1,5 @@
-// From a request to checked input: reads a body within its limit, as JSON, and checks it and the
-// query against a schema. What is wrong becomes an error of section 7, every field at once.
+// Turns a request into checked input: reads a body within its limit as JSON, and checks it and the
+// query against a schema. A fault becomes an error of section 7, with every field at once.
 import type { Context, Hono } from 'hono'
 import type { FieldError } from '../../src/client/api-error.ts'
 import { readStream } from '../../src/foundation/bytes.ts'
@@ -15,10 +15,7 @@ export function checked<Output>(schema: Schema<Output>, value: unknown, what: st
   throw invalidFields(fieldErrors(result.error.issues), what)
 }
 
-/**
- * One entry for each offending field, with the first thing that is wrong with it. A list of known
- * values is said once.
- */
+/** One entry for each invalid field, with its first fault. A list of known values is said once. */
 export function fieldErrors(issues: readonly SchemaIssue[]): FieldError[] {
   const errors = new Map<string, FieldError>()
   const lists = new Set<string>()

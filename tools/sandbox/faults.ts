@@ -1,5 +1,5 @@
-// Injected faults: rules as data, counted or by chance, for deliveries and for the API.
-// It decides when a fault strikes; what the fault does is done where it strikes.
+// Injected faults: rules as data, counted or by chance, for deliveries and for the API. This file
+// decides when a fault is applied; the place where it is applied carries it out.
 import { canonicalName, covers, type EventName } from '../../src/protocol/names.ts'
 import { checked } from './exchange.ts'
 import { canonicalPath } from './paths.ts'
@@ -65,7 +65,8 @@ export class FaultRules {
       'api',
       ({ method, path }) =>
         (method === undefined || method === request.method) &&
-        // A fault of the canonical paths strikes the legacy ones too: they are the same endpoints.
+        // A fault of the canonical paths also applies to the legacy paths, which are the same
+        // endpoints.
         (path === undefined ||
           [request.path, canonicalPath(request.path)].some((one) => one.startsWith(path))),
     )
@@ -84,7 +85,7 @@ export class FaultRules {
     this.#onChange()
   }
 
-  /** The first rule of a stage that fits and whose chance comes up. */
+  /** The first rule of a stage that matches and whose chance comes up. */
   #strike<Stage extends keyof FaultsByStage>(
     stage: Stage,
     fits: (fault: FaultsByStage[Stage]) => boolean,

@@ -1,5 +1,5 @@
-// The answers other than success, in the error form of section 7. Whatever finds a fault throws one;
-// one place turns it into a response. It carries no stack and no secret.
+// The error answers, in the error form of section 7. Any code throws one, and one place turns it
+// into a response. It carries no stack and no secret.
 import type { FieldError } from '../../src/client/api-error.ts'
 import { defined } from '../../src/foundation/defined.ts'
 import { type ErrorBody, errorCodes } from '../../src/protocol/resources.ts'
@@ -57,7 +57,7 @@ export function found<Value>(value: Value | undefined, what: string): Value {
   return value
 }
 
-/** The entries of one answer. */
+/** The maximum number of entries in one answer. */
 export const maxErrors = 1000
 
 /** 422 with an entry for each offending field (section 7). */

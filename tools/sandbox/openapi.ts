@@ -114,7 +114,7 @@ function operation(name: EndpointName, path: string): object {
   })
 }
 
-/** The statuses of the service's document, and those that the sandbox assumes beyond it. */
+/** The statuses of the service's document, and the sandbox's further ones. */
 function statusesOf(name: EndpointName): readonly number[] {
   const endpoint = endpoints[name]
   const assumed = 'body' in endpoint ? [400, 413] : 'query' in endpoint ? [422] : []

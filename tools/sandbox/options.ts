@@ -12,11 +12,11 @@ import type { StartOptions } from './schemas/snapshot.ts'
 
 /** The options of `createSandbox`; all have defaults. */
 export interface SandboxOptions {
-  /** Seed of ids, tokens and random choices; the same seed and calls give the same bytes. */
+  /** Seed of ids, tokens and random choices; equal seeds and calls give equal bytes. */
   readonly seed?: string | number
   /** A time at which the clock stands still, or a source of time; the system's time by default. */
   readonly now?: Date | string | (() => Date)
-  /** A JSON file that keeps the state; in memory without one. */
+  /** A JSON file that keeps the state; by default the state is in memory. */
   readonly data?: string
   readonly subscriptions?: readonly SubscriptionOption[]
   /** The secret of subscriptions without their own; derived from the seed by default. */
@@ -33,8 +33,8 @@ export interface SandboxOptions {
   /** Milliseconds that a delivery waits for its answer; 10,000 by default. */
   readonly deliveryTimeout?: number
   /**
-   * Sends the deliveries, each as one `Request` object; the global fetch by default. `toFetch(receiver)`
-   * is one: then neither side needs a port.
+   * Sends the deliveries, each as one `Request` object; the global fetch by default. With
+   * `toFetch(receiver)` neither side needs a port.
    */
   readonly fetch?: Fetch | undefined
 }
@@ -59,8 +59,8 @@ export function startOptions(
 }
 
 /**
- * Rejects options other than those that a data file was started with; options that are left out
- * stay as they were.
+ * Rejects options that differ from those of an existing data file; options that are left out keep
+ * their values.
  *
  * @throws WebhookError `OPTION_INVALID`
  */

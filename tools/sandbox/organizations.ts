@@ -61,7 +61,7 @@ function seeded(id: string, name: string, plan: PlanName): Organization {
   }
 }
 
-/** The seeded API keys: whose each one is, and how it is answered (sections 5 and 8). */
+/** The seeded API keys: the organization of each, and its answer (sections 5 and 8). */
 export const magicKeys = [
   { key: 'key_acme', owner: 'acme', effect: 'Acme, Professional plan' },
   { key: 'key_globex', owner: 'globex', effect: 'Globex, Business plan' },
@@ -115,7 +115,7 @@ export class Organizations {
     return this.#put({ id: this.#random.uuid(), organizationId, key, active: true, createdAt })
   }
 
-  /** A new key for the same organization; the old one stops at once. */
+  /** Makes a new key for the same organization; the old key stops at once. */
   rotate(id: string, now: Date): ApiKey | undefined {
     const key = this.#keys.get(id)
     if (!key?.active) return undefined

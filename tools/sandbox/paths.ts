@@ -1,4 +1,4 @@
-// Where the sandbox answers: its base paths, and the legacy paths of section 9.
+// The base paths of the sandbox, and the legacy paths of section 9.
 
 /** The path of the API, with the version segment of section 9. */
 export const apiPath = '/v2/api'

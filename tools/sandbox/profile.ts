@@ -1,5 +1,5 @@
-// The one place that decides what the service's document does not show, as values; assumptions.ts
-// says the same in sentences.
+// The values that the service's document does not show, decided in this file only; assumptions.ts
+// states them in sentences.
 import { schemes } from '../../src/protocol/scheme.ts'
 
 /** The sandbox's decisions. */
@@ -8,14 +8,16 @@ export const profile = {
   scheme: schemes.service(),
   delivery: {
     timeoutMs: 10_000,
-    /** How many of one subscription are in flight at once. */
+    /** The number of one subscription's deliveries that may be in flight at once. */
     concurrency: 8,
-    /** Seconds before the second, third, … attempt; after the last one the delivery has failed. */
+    /**
+     * Seconds before the second, third, … attempt; after the last attempt the delivery has failed.
+     */
     retryDelaysSeconds: [5, 30, 120, 600, 3600, 21_600, 86_400],
     /** A longer `Retry-After` is cut to this. */
     retryAfterMaxSeconds: 86_400,
   },
-  /** How long the old secret signs beside the new one after a rotation. */
+  /** Seconds for which the old secret signs beside the new one after a rotation. */
   rotationOverlapSeconds: 86_400,
   rate: {
     windowSeconds: 60,

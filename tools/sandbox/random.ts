@@ -1,5 +1,5 @@
-// Ids, tokens and dice that follow from a seed: the same seed and the same calls give the same
-// values. Not for secrets of production.
+// Ids, tokens and dice that follow from a seed: equal seeds and calls give equal values. Not for
+// secrets of production.
 import { hash } from 'node:crypto'
 import { encode } from '../../src/signature/encoding.ts'
 
@@ -34,7 +34,7 @@ export class SeededRandom {
     return encode(bytes, 'hex').replace(shape, `$1-$2-4$3-${variant}$4-$5`)
   }
 
-  /** From 0 up to, but not including, 1; it depends on the seed and the name alone. */
+  /** A number from 0 up to, but not including, 1; it depends only on the seed and the name. */
   die(name: string): number {
     return this.#digest(name).readUInt32BE() / 2 ** 32
   }

@@ -225,7 +225,7 @@ async function serveOn(
 ): Promise<Listening> {
   const { createAdaptorServer } = await import('@hono/node-server')
   const server = createAdaptorServer({
-    // The library passes a second argument of its own.
+    // The library passes a second argument, which a fetch must not get.
     fetch: (request) => fetch(request),
     overrideGlobalObjects: false,
   }) as Server

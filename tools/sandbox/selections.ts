@@ -70,7 +70,7 @@ export function selectClients(query: ClientsQuery): Selection<ClientRow> {
 
 const fits = (wanted: unknown, value: unknown) => wanted === undefined || wanted === value
 
-/** Whether one of the texts contains the search, whatever the case. */
+/** Tells whether one of the texts contains the search, in either case. */
 function matches(search: string | undefined, texts: readonly (string | null)[]): boolean {
   if (!search) return true
   return texts.some((text) => text?.toLowerCase().includes(search.toLowerCase()))
@@ -93,13 +93,13 @@ const clientOrders: Readonly<Record<string, (one: ClientRow, other: ClientRow) =
   request_count: (one, other) => other.resource.requestCount - one.resource.requestCount,
 }
 
-/** A person's full name; null without one. */
+/** A person's full name; null without a person. */
 function nameOf({ resource }: Pick<ClientRow, 'resource'>): string | null {
   const { nameFirst, nameLast } = resource
   return nameFirst || nameLast ? [nameFirst, nameLast].filter(Boolean).join(' ') : null
 }
 
-/** A business by its own name, a person by the person's: not by where that person works. */
+/** Sorts a business by its own name, and a person by the person's name, not the employer's. */
 function sortName(row: ClientRow): string {
   const { memberType, businessName } = row.resource
   const person = nameOf(row)

@@ -1,6 +1,6 @@
-// A sandbox's inside: the service's records, clock, random source, faults and deliveries around one
-// event bus and one data file. A snapshot, a restore and a reset cover all of them. What may happen
-// to a record is decided elsewhere; every change passes through here to be kept, sent and shown.
+// The sandbox's state: records, clock, random source, faults and deliveries, one event bus and one
+// data file. Snapshot, restore and reset cover all of them. Other files decide what may happen to a
+// record; every change passes through this file to be kept, sent and shown.
 
 import type { Fetch } from '../../src/client/attempt.ts'
 import { systemClock } from '../../src/foundation/clock.ts'
@@ -55,7 +55,7 @@ export class State {
   /** The mail that the service would send: invitations (section 4.1), shared results (section 2.3). */
   readonly outbox: Mail[] = []
   readonly origin: () => string
-  /** In the order of creation, by id. */
+  /** By id, in the order of creation. */
   readonly verifications = new Map<string, VerificationRow>()
   readonly clients = new Map<string, ClientRow>()
   readonly #expire: StateOptions['expire']
@@ -229,7 +229,7 @@ export class State {
     this.clients.clear()
     for (const row of state.clients) this.clients.set(row.resource.id, row)
     this.deliveries.load(next.webhooks)
-    // Last, so that loading leaves no trace in what is drawn afterwards.
+    // Done last, so that loading does not change what is drawn afterwards.
     this.random.load(next.seed, next.random)
   }
 

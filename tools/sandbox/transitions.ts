@@ -53,7 +53,7 @@ export function allowedIn(status: string): ActionName[] {
   return actionNames.filter((name) => transitions[name].from.some((from) => from === status))
 }
 
-/** Whether the subject can still complete a verification. */
+/** Tells whether the subject can still complete a verification. */
 export function isOpen({ resource }: { readonly resource: { readonly status: string } }): boolean {
   return unfinished.some((status) => status === resource.status)
 }

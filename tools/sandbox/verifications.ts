@@ -132,8 +132,8 @@ export interface Actions {
 }
 
 /**
- * Acts on a verification. Throws 409 `ILLEGAL_TRANSITION` with what is allowed, before anything has
- * changed.
+ * Acts on a verification. Throws 409 `ILLEGAL_TRANSITION` with the allowed actions, before anything
+ * has changed.
  */
 export function act(state: State, row: VerificationRow, { steps, force }: Actions): void {
   // With the keys that a step may add, so that they go again.
@@ -156,7 +156,7 @@ export function act(state: State, row: VerificationRow, { steps, force }: Action
   for (const { step, resource } of entries) announce(state, row, { step, resource })
 }
 
-/** A link that is reopened by force expires like a new one where its date has passed. */
+/** A link that is reopened by force gets a new expiry if its date has passed. */
 function reopen(state: State, row: VerificationRow): void {
   const { expiresDays, expiresAt } = row.resource
   const now = state.clock.now().getTime()
@@ -194,7 +194,8 @@ function take(state: State, row: VerificationRow, taken: Step): void {
     if (step !== undefined && given) row.given = { ...row.given, [step]: given }
   }
   const open = row.resource.requirements.filter((one) => !row.completed[one])
-  // One step of several leaves the verification in progress (section 3: submitted when all are).
+  // If there are other steps, the verification stays in progress (section 3: submitted when all
+  // are).
   const status = submits && open.length > 0 ? 'in_progress' : to
   row.resource = {
     ...row.resource,
@@ -308,13 +309,13 @@ export function assemble(row: VerificationRow): AssembledVerification {
   }
 }
 
-/** The data of a step: what the subject filled in; null until the step is submitted. */
+/** The data of a step as the subject filled it in; null until the step is submitted. */
 export function stepData({ completed, given }: VerificationRow, step: string): StepData | null {
   const completedAt = completed[step]
   return completedAt === undefined ? null : { status: 'completed', completedAt, ...given?.[step] }
 }
 
-/** Steps without an object of their own: what was given is in their entry of the trail. */
+/** Steps without their own object: their data is in the entry of the trail. */
 const unplaced = /^(?:consent|attestation|estate)$/
 
 function withGiven(entry: TrailEntry, { given }: VerificationRow): TrailEntry | object {

@@ -42,7 +42,7 @@ type Texts = typeof texts
 const nullable = Object.fromEntries(
   Object.entries(texts).map(([name, field]) => [name, field.nullable()]),
 ) as { [Name in keyof Texts]: z.ZodNullable<Texts[Name]> }
-/** The fields of a new client; null empties one. */
+/** The changes to a client; null clears a field. */
 export const clientPatch = z
   .object({ ...nullable, memberType: memberType.unwrap(), country: z.nullable(country.unwrap()) })
   .partial()
@@ -95,7 +95,7 @@ export const subscriptionSchema = z.object({
 /** A subscription to create; everything but `url` has a default. */
 export type SubscriptionInput = DeepReadonly<z.input<typeof subscriptionBody>>
 export type SubscriptionPatch = DeepReadonly<z.input<typeof subscriptionPatch>>
-/** A new secret, and how long the old one signs beside it. */
+/** A new secret, and the seconds for which the old one signs beside it. */
 export type RotateOptions = DeepReadonly<z.input<typeof rotateBody>>
 /** A subscription that exists from the start. */
 export type SubscriptionOption = DeepReadonly<z.input<typeof subscriptionOption>>
@@ -114,7 +114,7 @@ export const organizationPatch = z
 /** With a margin, so that an expiry or a delay later still has a year of four digits. */
 const latest = Date.parse('9000-01-01T00:00:00.000Z')
 
-/** Whether the sandbox's clock may show a time. */
+/** Tells whether the sandbox's clock may show a time. */
 export function isSandboxTime(time: number): boolean {
   return time >= 0 && time <= latest
 }
@@ -147,10 +147,10 @@ export const keySchema = z.object({
 export const keyBody = z.object({ organizationId: z.string() })
 export const reveal = z.object({ reveal: z.enum(['true', 'false']).optional() })
 
-/** A schema of what a route takes or gives. */
+/** A schema of a route's input or output. */
 export type Schema<Output = unknown> = z.ZodType<Output>
 
-/** A schema that OpenAPI shows: one of `zod/mini` too. */
+/** A schema for OpenAPI; it may be one of `zod/mini`. */
 export type Documented = z.core.$ZodType
 
 export type SchemaIssue = z.core.$ZodIssue

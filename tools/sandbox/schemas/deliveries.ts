@@ -1,5 +1,5 @@
-// Deliveries of the sandbox and their attempts as schemas: what is kept of them, and what its
-// control plane shows. Bytes are base64.
+// Schemas of deliveries and their attempts, as the sandbox stores them and as its control plane
+// shows them. Bytes are base64.
 import * as z from 'zod'
 import { eventNames } from '../../../src/protocol/names.ts'
 import { dateTime } from '../../../src/protocol/resources.ts'
@@ -11,9 +11,9 @@ const deliveryStatuses = ['pending', 'delivered', 'failed', 'dropped', 'held'] a
 const base64 = z.string().regex(/^[A-Za-z0-9+/]*={0,2}$/, 'must be base64')
 const headers = z.record(z.string(), z.string())
 
-/** One request and what came of it. */
+/** One request and its result. */
 export const attemptSchema = z.object({
-  /** By the sandbox's clock. */
+  /** The time of the sandbox's clock. */
   at: dateTime,
   /** Measured in real time, whatever the sandbox's clock does; not kept in a snapshot. */
   durationMs: z.number().min(0).optional(),
@@ -21,10 +21,10 @@ export const attemptSchema = z.object({
   response: z
     .object({
       status: z.int(),
-      /** As pairs: a name may come more than once. */
+      /** Pairs, because a name may occur more than once. */
       headers: z.array(z.tuple([z.string(), z.string()])),
       body: base64,
-      /** Whether the answer went on after what is kept of it. */
+      /** Present if the answer's body was longer than its kept part. */
       truncated: z.literal(true).optional(),
     })
     .optional(),
@@ -45,15 +45,15 @@ const deliveryFields = {
   resourceId: z.string(),
   createdAt: dateTime,
   status: z.enum(deliveryStatuses),
-  /** When the next attempt is due; null for the last one. */
+  /** When the next attempt is due; null after the last one. */
   nextAttemptAt: z.nullable(dateTime),
   /** The fault that planned it so. */
   fault: z.enum(plannedFaults).optional(),
-  /** A recording of another one: it has the time and signature of when it was made. */
+  /** A copy of an earlier delivery: it keeps the time and signature of that delivery. */
   recorded: z.literal(true).optional(),
-  /** Waits until the next delivery to the same subscription has gone first. */
+  /** Waits until the next delivery to the same subscription was sent. */
   after: z.literal(true).optional(),
-  /** The reordered delivery that waits for this one to go first. */
+  /** The reordered delivery that waits for this one. */
   passes: z.string().optional(),
 }
 
@@ -64,7 +64,7 @@ export const deliverySchema = z.object({
   attempts: z.array(attemptSchema),
 })
 
-/** A delivery as a list shows it: without bytes, and the same for the same seed and calls. */
+/** A delivery as a list shows it: without bytes, and equal for equal seeds and calls. */
 export const deliverySummarySchema = z.object({
   ...deliveryFields,
   attempts: z.array(

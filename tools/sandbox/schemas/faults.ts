@@ -32,7 +32,7 @@ const apiFaults = ['error-429', 'error-500', 'timeout', 'malformed-json', 'slow'
 const chance = {
   /** How often it strikes before it is spent. */
   times: z.int().min(1).optional(),
-  /** By a die that the seed decides. */
+  /** A chance, by a die that the seed decides. */
   probability: z.number().min(0).max(1).optional(),
   /** How often it has struck; shown, and ignored when given. */
   struck: z.int().min(0).optional(),
@@ -49,7 +49,7 @@ const ofDeliveries = {
 const plannedFault = z.strictObject({
   kind: z.enum(plannedFaults),
   ...ofDeliveries,
-  /** Of a delay or a stale replay. */
+  /** Seconds of a delay, or the age of a stale replay. */
   seconds,
   /** How many deliveries a storm makes. */
   copies: z.int().min(1).max(10_000).optional(),
@@ -66,13 +66,16 @@ const apiFault = z.strictObject({
     .string()
     .regex(/^\/(?!v\d+\/)/, 'must begin as the paths of the service do, e.g. /verifications')
     .optional(),
-  /** Of a slow answer, or of a 429's Retry-After. */
+  /** Seconds of a slow answer, or a 429's Retry-After. */
   seconds,
 })
 
 const faultKinds: readonly string[] = [...plannedFaults, ...attemptFaults, ...apiFaults]
 
-/** Says the form of a fault, with the kind that was meant where some value names one. */
+/**
+ * Describes the form of a fault, with the kind that the input means if one of its values names a
+ * kind.
+ */
 function formOf({ input }: { readonly input?: unknown }): string {
   const values = Object.values(Object(input)).concat(input)
   const named = values.find((value) => typeof value === 'string' && faultKinds.includes(value))

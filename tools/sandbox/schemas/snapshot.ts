@@ -77,7 +77,7 @@ const organization = z.object({
   requestorName: z.string(),
   requestorEmail: z.string(),
   plan: z.enum(organizationPlans),
-  /** Whether its subscription is paid; otherwise 402. */
+  /** True if the organization's subscription is paid; otherwise the answer is 402. */
   subscriptionActive: z.boolean(),
   /** Requests per minute; null for what its plan gives. */
   ratePerMinute: count.nullable(),
@@ -88,7 +88,7 @@ const subscription = subscriptionSchema.extend({
   previous: z.object({ secret, until: dateTime }).optional(),
 })
 
-/** Real time and the offset together must stay within what the clock may show. */
+/** The real time plus the offset must stay within the range of the clock. */
 const offset = z.number().min(-1.7e12).max(2.1e14)
 
 /** A snapshot. */
