@@ -25,7 +25,7 @@ export class Dispatcher {
   readonly #warned = new Set<string>()
   /** The handlers of each known name, once registration has ended. */
   readonly #byName = new Map<string, readonly Registration[]>()
-  /** The handlers of unknown names: those of `*`, else the fallbacks. */
+  /** The handlers of unknown names: those registered for `*`, else the fallbacks. */
   #ofUnknown: readonly Registration[] = []
   /** Registration has ended. */
   isFrozen = false
@@ -76,7 +76,7 @@ export class Dispatcher {
     return (known ? this.#byName.get(name) : undefined) ?? this.#ofUnknown
   }
 
-  /** The handlers of a decision that replaces another: its own, and those of reversals. */
+  /** The handlers of a decision that replaces another: its own handlers, and those of reversals. */
   matchReversal(event: Pick<WebhookEvent, 'name' | 'known'>): readonly Registration[] {
     const all = this.#registrations.filter(
       (one) => takesReversal(one) || one.patterns.some((pattern) => covers(pattern, event.name)),
@@ -89,7 +89,7 @@ export class Dispatcher {
     return [...this.#registrations, ...this.#fallbacks].map(({ id }) => id)
   }
 
-  /** Whether a handler has this id. */
+  /** Tells whether a handler has this id. */
   has(id: string): boolean {
     return this.ids.includes(id)
   }
@@ -99,7 +99,7 @@ export class Dispatcher {
     return this.#registrations.some(takesReversal)
   }
 
-  /** Whether any handler wants the current resource in place of a stale one. */
+  /** Tells whether a handler wants the current resource instead of a stale one. */
   refetches(): boolean {
     const all = [...this.#registrations, ...this.#fallbacks]
     return all.some(({ options }) => options.stale === 'refetch')
@@ -167,7 +167,7 @@ export class Dispatcher {
 
 const takesReversal = ({ patterns }: Registration) => patterns.includes(reversalName)
 
-/** Suggests the closest name; for `approved` alone the name that ends with it. */
+/** Suggests the closest name; for `approved`, the name that ends with it. */
 function suggestionOf(
   pattern: unknown,
   names: readonly string[],

@@ -27,7 +27,7 @@ interface Read {
   state: 'pending' | 'done' | 'failed'
 }
 
-/** Whether an event names a resource that a client reads. */
+/** Tells whether an event names a resource that a client reads. */
 export function namesResource({ entity }: WebhookEvent): boolean {
   return Boolean(entity?.id) && (entity?.type === 'verification' || entity?.type === 'client')
 }

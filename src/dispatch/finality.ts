@@ -1,5 +1,5 @@
-// Which decisions of a sender end a verification, and which a later one may replace. The service's
-// own decisions are final; a vendor's are as its file says.
+// Knows which decisions of a sender end a verification, and which a later one may replace. The
+// service's own decisions are final; a vendor's preset declares its own.
 import { defined } from '../foundation/defined.ts'
 import type { Superseded } from '../protocol/events.ts'
 import { type DecisionName, isDecision, isFinal } from '../protocol/names.ts'
@@ -19,12 +19,12 @@ export interface Replaced extends EntryOrder {
   readonly at?: number
 }
 
-/** The last decision of a verification, with the one that it replaced. */
+/** The last decision of a verification, and the one that it replaced. */
 export interface Decision extends Replaced {
   readonly replaced?: Replaced
 }
 
-/** How the decisions of one receiver's sender hold. */
+/** The finality of the decisions of one receiver's sender. */
 export class Finality {
   readonly #reversible: readonly string[]
 
@@ -32,7 +32,7 @@ export class Finality {
     this.#reversible = declared?.reversible ?? []
   }
 
-  /** Whether any decision may be replaced. Where none may, nothing is remembered of them. */
+  /** True if a decision may be replaced. Otherwise nothing is remembered of decisions. */
   get canReverse(): boolean {
     return this.#reversible.length > 0
   }
@@ -46,8 +46,8 @@ export class Finality {
   }
 
   /**
-   * Whether an event is older than what was done of its verification: by the last decision where it
-   * is one that another may replace, whatever else came since.
+   * Tells whether an event is older than what was done of its verification. A decision that another
+   * may replace is compared only with the last decision.
    */
   isStale(event: Occurred, place: EntryOrder, highWaterMark: HighWater | undefined): boolean {
     const isReversible = this.canReverse && isDecision(event.name)
@@ -55,7 +55,7 @@ export class Finality {
     return isBehind(event, highWaterMark, this.canReverse)
   }
 
-  /** The earlier decision that an event replaces, if it does; the same at every run of its entry. */
+  /** The earlier decision that an event replaces, if it does; equal at every run of its entry. */
   replaced(event: Occurred, place: EntryOrder, last: Decision | undefined): Replaced | undefined {
     if (!last || !isDecision(event.name)) return undefined
     if (last.entryId === place.entryId) return last.replaced
@@ -81,9 +81,8 @@ interface HighWater {
 }
 
 /**
- * Whether a newer event of the same entity was already done. Where the times do not tell, an event
- * after which nothing comes (section 3: a terminal status) is the newer one; where decisions can be
- * replaced, something comes after them.
+ * Tells whether a newer event of the same entity was already done. If the times do not decide, an
+ * event with a terminal status (section 3) is the newer one, unless decisions can be replaced.
  */
 function isBehind(
   { name, occurredAt }: Occurred,
@@ -97,8 +96,8 @@ function isBehind(
 }
 
 /**
- * Where the times do not tell, the order of arrival does. Ids grow with the clock and numbers with the
- * store: a clock may have been ahead before, and the numbers of a store may start over.
+ * If the times do not decide, the order of arrival does. Ids grow with the clock and numbers with
+ * the store: a clock may have been ahead, and a store's numbers may start over.
  */
 function isOlder({ occurredAt }: Occurred, place: EntryOrder, last: Decision | undefined): boolean {
   if (!last) return false

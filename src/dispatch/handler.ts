@@ -9,7 +9,7 @@ export interface Context<Resource = unknown, Tx = unknown> {
   readonly attempt: number
   /** The id of the handler that runs. */
   readonly handler: string
-  /** The same in all attempts of one event, and in no other event; pass it to the APIs you call. */
+  /** Equal in all attempts of one event, and in no other event; pass it to the APIs you call. */
   readonly idempotencyKey: string
   /** Aborted at the handler's time limit and when the receiver drains. */
   readonly signal: AbortSignal
@@ -25,14 +25,14 @@ export interface Context<Resource = unknown, Tx = unknown> {
   /** A newer event of the same entity was already handled. */
   readonly stale?: boolean
   /**
-   * The earlier decision of the same verification that this one replaces. Only with an inbox, which
-   * remembers it, and a vendor whose decisions may be replaced.
+   * The earlier decision of the same verification that this decision replaces. Present only with an
+   * inbox, which remembers it, and a vendor whose decisions may be replaced.
    */
   readonly supersedes?: Superseded
   /**
    * The handle of the inbox's store, inside the transaction that writes this handler's checkpoint:
-   * what is written through it commits with that, or not at all. Only for handlers registered with
-   * `{ tx: true }`, and only where the store has transactions.
+   * writes through it commit with the checkpoint, or not at all. Only for handlers registered with
+   * `{ tx: true }`, on a store with transactions.
    */
   readonly tx: Tx
   /**
@@ -61,7 +61,7 @@ export interface HandlerOptions {
   readonly id?: string
   /** With an inbox: what to do when a newer event of the same entity was already handled. */
   readonly stale?: 'deliver' | 'skip' | 'refetch'
-  /** Whether it gets `context.tx`; with SQLite such handlers run one at a time. Default false. */
+  /** True if it gets `context.tx`; with SQLite such handlers run one at a time. Default false. */
   readonly tx?: boolean
 }
 
@@ -72,7 +72,10 @@ export interface Registration {
   readonly options: HandlerOptions
 }
 
-/** Ids that name a step of an attempt among the failures of an entry. No handler has one of them. */
+/**
+ * Ids that name a step of an attempt among the failures of an entry. No handler may have one of
+ * them.
+ */
 export const attemptSteps = { schema: 'schema', worker: 'worker' } as const
 
 /** A handler that failed: its id, and what it threw. */

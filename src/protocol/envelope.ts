@@ -19,8 +19,9 @@ import {
 } from './json-paths.ts'
 
 /**
- * Where to find each part: dotted paths, tried in order; what is left out keeps its default.
- * A name may stand in a header: `header:x-github-event`. It is proved only if the scheme signs it.
+ * Dotted paths to each part, tried in order; a part that is left out keeps its default paths. A
+ * name may come from a header: `header:x-github-event`. It is proved only if the scheme signs that
+ * header.
  */
 export interface EnvelopePaths {
   readonly name?: string | readonly string[]
@@ -28,8 +29,8 @@ export interface EnvelopePaths {
   readonly occurredAt?: string | readonly string[]
   readonly data?: string | readonly string[]
   /**
-   * The list of events in a body that holds several; the other paths lead through one of them. A
-   * body that is itself a list needs none.
+   * The path of the list, if a body holds several events; the other paths start at one of its
+   * items. A body that is itself a list needs no path.
    */
   readonly events?: string | readonly string[]
 }
@@ -40,7 +41,7 @@ export interface EnvelopeReading {
   readonly id?: string | undefined
   readonly occurredAt?: string | number | Date | undefined
   readonly data: unknown
-  /** The sender's own name of the event, if `name` is another one. */
+  /** The sender's own name of the event, if it differs from `name`. */
   readonly receivedName?: string | undefined
   /** The entity, if the name does not determine it. */
   readonly entity?: { readonly type: string; readonly id: string } | undefined
@@ -65,7 +66,7 @@ export type EnvelopeFunction = (
   context: EnvelopeContext,
 ) => EnvelopeReading | readonly EnvelopeReading[]
 
-/** An envelope function that declares the second parameter, and whose ids are signed all the same. */
+/** An envelope function that declares the second parameter and whose ids are signed. */
 export interface TrustedEnvelope {
   readonly read: EnvelopeFunction
   /** True, or a function that says for which bodies the id is signed. */
@@ -74,8 +75,8 @@ export interface TrustedEnvelope {
 
 /**
  * The `envelope` option: paths, or a function from the JSON body to its parts. A function that
- * declares a second parameter may read headers and the address, which no signature covers: its ids
- * tell no duplicates, unless `{ read, trustIds: true }` says that they are signed.
+ * declares a second parameter may read headers and the address, which are not signed: its ids are
+ * no keys, unless `{ read, trustIds: true }` says that they are signed.
  */
 export type EnvelopeOption = EnvelopePaths | EnvelopeFunction | TrustedEnvelope
 
@@ -88,7 +89,7 @@ export const defaultEnvelope = {
   events: [],
 } as const satisfies EnvelopePaths
 
-/** An envelope as read: `key` is the id only where it is sure to name the event itself. */
+/** An envelope as read: `key` is the id if it certainly names this event. */
 export interface ReadEnvelope {
   readonly name: string
   readonly receivedName?: string | undefined
@@ -97,11 +98,11 @@ export interface ReadEnvelope {
   readonly occurredAt?: Date | undefined
   readonly entity?: { readonly type: string; readonly id: string } | undefined
   readonly data: unknown
-  /** With long integers as text, where there are any. */
+  /** The data with long integers as text, if it has any. */
   readonly exactData?: unknown
 }
 
-/** A JSON body, and the same with integers above 2^53 as text, if it has any. */
+/** A JSON body, and a copy with integers above 2^53 as text, if it has any. */
 export interface EnvelopeBody {
   readonly value: unknown
   readonly exact?: unknown
@@ -154,7 +155,7 @@ const headerPath = 'header:'
 /** Says in the bytes that this package made them, for as long as they are kept. */
 const ownMark = 'idv-webhooks/reconcile'
 
-/** An event that nobody sent, in an envelope that is read the same whatever `envelope` says. */
+/** Writes an event that no sender sent, in an envelope that every `envelope` option reads alike. */
 export function ownEnvelope({ id, name, occurredAt, data }: EnvelopeReading): object {
   return { madeBy: ownMark, id, event: name, createdAt: occurredAt, data }
 }
@@ -176,7 +177,7 @@ const defaultPaths: Paths = {
 }
 /** A flat body's `eventId` is surer to be the event's own than its `id`. */
 const flatIds = defaultPaths.id.toReversed()
-/** A flat body's `createdAt` is the resource's, the same in all of its events. */
+/** A flat body's `createdAt` belongs to the resource and is equal in all of its events. */
 const flatTimes = ['timestamp', 'occurredAt'].map(toPath)
 const changeTimes = ['updatedAt', 'updated_at'].map(toPath)
 
@@ -257,7 +258,7 @@ function contextOf({ headers: given, url }: EnvelopeArrival): EnvelopeContext {
   return { headers, url }
 }
 
-/** In plain JavaScript its id may be a number; null for one that means nothing. */
+/** Plain JavaScript may give a number as id; null for an entity without a usable id. */
 function entityIn({ entity }: EnvelopeReading) {
   if (entity === undefined || entity === null) return undefined
   const { type, id } = entity
@@ -266,7 +267,7 @@ function entityIn({ entity }: EnvelopeReading) {
   return typeof type === 'string' && idOf(type) && text !== undefined ? { type, id: text } : null
 }
 
-/** The events of a body that is a list, or holds one. */
+/** The events of a body that is a list or holds one. */
 function listed(
   paths: Paths,
   { value, exact }: EnvelopeBody,
@@ -293,7 +294,7 @@ function byPaths(
 }
 
 function fromPaths(paths: Paths, body: Json, arrival?: EnvelopeArrival): ReadEnvelope | undefined {
-  // A name may stand in a header.
+  // A name may come from a header.
   const name = arrival
     ? paths.name.map((path) => nameAt(body, path, arrival)).find((one) => one !== undefined)
     : firstIn(body, paths.name)
@@ -305,8 +306,8 @@ function fromPaths(paths: Paths, body: Json, arrival?: EnvelopeArrival): ReadEnv
 }
 
 /**
- * An `id` that may be the resource's is shown, but never used to tell duplicates: all events of the
- * resource would share it.
+ * An `id` that may be the resource's is shown and is never a key: all events of the resource would
+ * share it.
  */
 function idIn(body: Json, paths: Paths, data: unknown): Pick<ReadEnvelope, 'id' | 'key'> {
   const { id: resourceId } = data as { readonly id?: unknown }
@@ -322,7 +323,7 @@ function doubtfulId(body: Json, paths: readonly Path[]): Pick<ReadEnvelope, 'id'
   return { id, key: path?.text === 'id' ? undefined : id }
 }
 
-/** A number and its text are the same id. */
+/** A number and its text are equal ids. */
 function isSameId(one: unknown, other: unknown): boolean {
   if (typeof one === 'string' && typeof other === 'string' && one !== other) return false
   const id = idOf(one)
@@ -359,7 +360,7 @@ function headerAt(headers: EnvelopeArrival['headers'], { text }: Path): string |
   return undefined
 }
 
-/** The resource; if it is wrapped once more, what it wraps. */
+/** The resource; if it is wrapped twice, the inner object. */
 function resourceIn(body: Json, paths: readonly Path[]): unknown {
   const value = firstIn(body, paths)
   if (!isObject(value) || value.object === undefined) return value
@@ -376,9 +377,9 @@ function without(body: Json, paths: readonly (Path | undefined)[]): Json {
 
 /**
  * Reads CloudEvents: in structured mode from the body, in binary mode from the `ce-` headers. An id
- * tells duplicates together with its source, in binary mode only if the scheme signs `ce-id`. There
- * a name is proved only if the scheme signs `ce-type`: otherwise a recorded delivery can be sent
- * again as another event.
+ * is a key together with its source, in binary mode only if the scheme signs `ce-id`. In binary
+ * mode a name is proved only if the scheme signs `ce-type`; otherwise a recorded delivery can be
+ * sent again as another event.
  *
  * @example createReceiver({ secret, scheme, envelope: cloudEvents })
  */

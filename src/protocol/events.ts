@@ -30,8 +30,9 @@ export const eventSchemas = /* @__PURE__ */ schemasOf(
 )
 
 /**
- * The same with the documented values of each enum alone, for `createReceiver({ schemas })`: a
- * misspelt value is a type error, and a value that the service added later is in `event.issues`.
+ * Event schemas that know only the documented values of each enum, for `createReceiver({ schemas
+ * })`: a misspelt value is a type error, and a value that the service added later is in
+ * `event.issues`.
  */
 export const strictEventSchemas = /* @__PURE__ */ schemasOf(
   strictVerificationSchema,
@@ -55,23 +56,23 @@ export interface Entity {
 /** Where an event came from: a delivery, the service's API, or kept bytes that run again. */
 export type EventSource = 'webhook' | 'reconcile' | 'replay'
 
-/** One way in which an event's data does not fit its schema. */
+/** One place where an event's data does not fit its schema. */
 export interface Issue {
   readonly message: string
   readonly path: readonly (string | number)[]
 }
 
 interface EventDetails {
-  /** The envelope's id, where it has one. */
+  /** The envelope's id, if it has one. */
   readonly id?: string
-  /** The name that arrived: a legacy name, a vendor's own, or the same as `name`. */
+  /** The name that arrived: a legacy name, a vendor's own name, or `name` itself. */
   readonly receivedName: string
-  /** Which vendor sent it, where the receiver was made for one. */
+  /** The vendor that sent it, if the receiver has a preset. */
   readonly vendor?: string
-  /** The whole body as the vendor sent it, where the receiver was made for one. */
+  /** The whole body as the vendor sent it, if the receiver has a preset. */
   readonly raw?: unknown
   readonly occurredAt?: Date
-  /** Present when `data` does not fit the event's schema; the event is delivered all the same. */
+  /** Present if `data` does not fit the event's schema; the event is delivered nevertheless. */
   readonly issues?: readonly Issue[]
   readonly source: EventSource
 }
@@ -94,7 +95,7 @@ export interface Superseded {
 
 /**
  * A decision that replaced an earlier one of the same verification, under the name
- * `verification.reversed`. The decision's own handlers hear it too, under its own name.
+ * `verification.reversed`. The decision's own handlers get it too, under its own name.
  */
 export interface ReversalEvent<Data = ReceivedVerification> extends KnownEvent<ReversalName, Data> {
   /** The decision that holds now. */

@@ -29,11 +29,11 @@ export function valueIn(body: unknown, { keys }: Path): unknown {
   return value
 }
 
-/** The value at the first path that leads to one. */
+/** The value at the first path that exists. */
 export function firstIn(body: Json, paths: readonly Path[]): unknown {
   for (const path of paths) {
     const { key } = path
-    // Nearly every path is one key.
+    // Nearly every path has one key.
     if (key !== undefined && !Object.hasOwn(body, key)) continue
     const value = key === undefined ? valueIn(body, path) : body[key]
     if (value !== undefined && value !== null) return value
@@ -49,15 +49,17 @@ export function pathOf(body: Json, paths: readonly Path[]): Path | undefined {
 /** Characters of the longest id: longer texts are not ids, because every listing shows them. */
 const maxId = 1_000
 
-/** An id as text. A number above 2^53 collides once parsed: it is an id where its text was kept. */
+/**
+ * An id as text. A number above 2^53 collides once parsed: it is an id only if its text was kept.
+ */
 export function idOf(value: unknown): string | undefined {
   if (typeof value === 'string') return value !== '' && value.length <= maxId ? value : undefined
   return typeof value === 'number' && Number.isSafeInteger(value) ? String(value) : undefined
 }
 
 /**
- * One id of several. Before the last, the sign between them is escaped, and with it whatever could be
- * taken for that: other ids stay as they are.
+ * Joins ids to one. The separator is escaped inside every id but the last, so that no two lists
+ * give one text.
  */
 export function joinedId(ids: readonly string[], sign: '#' | ':'): string {
   const code = encodeURIComponent(sign)
@@ -68,7 +70,7 @@ export function joinedId(ids: readonly string[], sign: '#' | ':'): string {
 }
 
 const isoDate = /^\d{4}-\d{2}-\d{2}T/
-/** As SQL writes it too, with a space. */
+/** SQL writes it too, with a space. */
 const zoneless = /^(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?)$/i
 
 /**
@@ -89,7 +91,7 @@ export function toDate(value: unknown): Date | undefined {
   return date && Number.isFinite(date.getTime()) ? date : undefined
 }
 
-/** The size tells the unit until the year 5138: each of them is a thousand times the one before. */
+/** The size tells the unit until the year 5138: each unit is a thousand times the previous one. */
 function millisecondsIn(time: number): number {
   if (time < 1e11) return time * 1e3
   if (time < 1e14) return time

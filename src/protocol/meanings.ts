@@ -13,11 +13,11 @@ export interface Meaning {
   readonly name: string
   /** The type of entity of its events. */
   readonly type: string
-  /** Undefined where nothing is validated. */
+  /** Undefined if nothing is validated. */
   readonly schema: StandardSchemaV1 | undefined
 }
 
-/** Data as their schema gives them; unchanged, with the reasons, where they do not fit it. */
+/** Data as their schema returns them; if they do not fit it, unchanged and with the reasons. */
 export interface Checked {
   readonly data: unknown
   readonly issues?: readonly Issue[]
@@ -28,20 +28,22 @@ interface Choices {
   readonly legacy: 'accept' | 'reject'
 }
 
-/** A legacy name that is refused still says whose event it is. */
+/** A rejected legacy name still tells the event's entity. */
 export const unknownMeaning = (name: string): Meaning => ({
   name,
   type: typeOf(canonicalName(name)),
   schema: undefined,
 })
 
-/** Empty where it is not shaped like a type: listings show it, and a person's name may have a dot. */
+/**
+ * Empty unless the text looks like a type: listings show it, and a person's name may have a dot.
+ */
 const typeOf = (name: string) => /^([a-z][\w-]{0,99})\.\S*$/i.exec(name)?.[1] ?? ''
 
 const builtIn = new Map<string, ReadonlyMap<string, Meaning>>()
 
 /**
- * The meanings of all names that are known, the legacy ones too where they are accepted.
+ * The meanings of all known names, legacy names included if they are accepted.
  *
  * @throws WebhookError `SCHEMA_INVALID`
  */
@@ -69,7 +71,7 @@ function meaningsOf(schemas: SchemaMap, { validate, legacy }: Choices) {
   return meanings
 }
 
-/** A sender may make a million: the first show what is wrong. */
+/** A sender may cause a million issues; the first ones show what is wrong. */
 const maxIssues = 100
 
 /**

@@ -25,7 +25,9 @@ export const legacyNames = [
 
 /** The event of a probe by `idv-webhooks doctor`: it is proved and answered, never kept or handled. */
 export const probeName = 'idv-webhooks.doctor'
-/** The user agent of its probes, refused ones included: it only keeps a warning from being shown. */
+/**
+ * The user agent of doctor's probes. It only suppresses a warning, so a forged one does no harm.
+ */
 export const probeAgent = 'idv-webhooks-doctor'
 
 /** The two families of events, as patterns. */
@@ -40,7 +42,7 @@ export type EventFamily = (typeof families)[number]
 export type LegacyFamily = typeof legacyFamily
 export type EntityType = 'verification' | 'client'
 
-/** The canonical name of a legacy one. */
+/** The canonical name of a legacy name. */
 export type CanonicalName<Name extends string> = Name extends `request.${infer Rest}`
   ? Name extends LegacyName | LegacyFamily
     ? `verification.${Rest}`
@@ -61,31 +63,31 @@ export function canonicalName<const Name extends string>(name: Name): CanonicalN
   return (canonical.get(name) ?? name) as CanonicalName<Name>
 }
 
-/** Whether a text is one of the nine event names. */
+/** Tells one of the nine event names. */
 export function isEventName(name: string): name is EventName {
   return known.has(name)
 }
 
-/** Whether a text is one of the six legacy names or the legacy family. */
+/** Tells one of the six legacy names, or the legacy family. */
 export function isLegacyName(name: string): name is LegacyName | LegacyFamily {
   return canonical.has(name)
 }
 
-/** The legacy name of a canonical one, if it has one. */
+/** The legacy name of a canonical name, if it has one. */
 export function legacyNameOf(name: string): LegacyName | undefined {
   return legacyNames.find((legacy) => canonical.get(legacy) === name)
 }
 
 const repeated: ReadonlySet<string> = new Set<EventName>(['client.updated'])
 
-/** Whether an event happens once to its resource, as a rule (sections 3 and 6). */
+/** Tells an event that happens once to its resource, as a rule (sections 3 and 6). */
 export function happensOnce(name: string): boolean {
   return known.has(name) && !repeated.has(name)
 }
 
 const first: ReadonlySet<string> = new Set<EventName>(['verification.created', 'client.created'])
 
-/** Whether an event can happen again: the document shows no transitions (section 3). */
+/** Tells an event that can happen again: the document shows no transitions (section 3). */
 export function canRecur(name: string): boolean {
   return known.has(name) && !first.has(name)
 }
@@ -100,7 +102,7 @@ export const decisionNames = [
 
 export type DecisionName = (typeof decisionNames)[number]
 
-/** Whether an event decides a verification. */
+/** Tells an event that decides a verification. */
 export function isDecision(name: string): name is DecisionName {
   return (decisionNames as readonly string[]).includes(name)
 }
@@ -109,12 +111,12 @@ export function isDecision(name: string): name is DecisionName {
 export const reversalName = 'verification.reversed'
 export type ReversalName = typeof reversalName
 
-/** Whether an event ends the life of its resource (section 3): no later event changes it. */
+/** Tells an event that ends the life of its resource (section 3): no later event changes it. */
 export function isFinal(name: string): boolean {
   return isDecision(name) || name === 'client.deleted'
 }
 
-/** Whether a pattern (a name, a family or `*`) covers a canonical event name. */
+/** Tells whether a pattern (a name, a family or `*`) covers a canonical event name. */
 export function covers(pattern: string, name: string): boolean {
   return (
     pattern === '*' ||

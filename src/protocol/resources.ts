@@ -1,6 +1,6 @@
 // The resources of the service (sections 2.1 to 2.6) as schemas; types are inferred from them.
-// Unknown fields are kept. Enums are the documented ones; `open` also takes later additions.
-// They are of `zod/mini`, a quarter of zod in a bundle; schemas of either fit into each other.
+// Unknown fields are kept. Enums are the documented ones; `open` also takes later values. The
+// schemas are of `zod/mini`, a quarter of zod's bundle, and fit into schemas of zod.
 
 import * as z from 'zod/mini'
 import { en } from 'zod/v4/locales'
@@ -21,8 +21,8 @@ const emailPattern = new RegExp(
 const maxEmailLength = 10_000
 
 /**
- * Whether a text is an e-mail address as RFC 5321 and, internationalized, RFC 6531 spell it. The
- * service documents no other rule than "format email".
+ * Tells an e-mail address in the spelling of RFC 5321 or, internationalized, RFC 6531. The service
+ * documents no other rule than "format email".
  */
 export function isEmailAddress(text: string): boolean {
   return text.length <= maxEmailLength && emailPattern.test(text)
@@ -86,7 +86,7 @@ export const emailAddress = string.check(
 /** Far more than a list of documented values ever has. */
 const longestList = 1_000
 
-/** A list that is too long is one fault, not one for each of its items. */
+/** A list that is too long is one fault, not a fault for each item. */
 function listOf<Item extends z.ZodMiniType>(item: Item) {
   return z.pipe(list(z.unknown()).check(z.maxLength(longestList, english)), list(item))
 }
@@ -121,7 +121,7 @@ export const verificationSchema = record({
   updatedAt: dateTime,
 })
 
-/** Section 2.2: what the single-request read adds to a verification. */
+/** Section 2.2: the fields that the single-request read adds to a verification. */
 const assembledFields = {
   score: z.nullable(z.number(english).check(z.minimum(0, english), z.maximum(100, english))),
   person: z.nullable(object),
@@ -170,7 +170,7 @@ export const clientSchema = record({
   updatedAt: dateTime,
 })
 
-/** Section 2.5: where a page stands in its list. */
+/** Section 2.5: the position of a page in its list. */
 export const paginationSchema = record({
   page: whole,
   limit: whole,
@@ -215,7 +215,7 @@ const openVerificationFields = {
   requirements: listOf(open(requirementNames)),
 }
 
-/** A verification as a reader takes it: unknown enum values are let through, typed. */
+/** A verification as a reader takes it: unknown enum values pass, typed. */
 export const openVerificationSchema = z.extend(verificationSchema, openVerificationFields)
 /** An assembled request as a reader takes it. */
 export const openAssembledSchema = z.extend(assembledVerificationSchema, openVerificationFields)
@@ -230,14 +230,14 @@ export const receivedVerificationSchema = z.required(z.partial(openVerificationS
 export const receivedClientSchema = z.required(z.partial(openClientSchema), { id: true })
 
 /**
- * The same with the documented values alone: another value is an issue of the event, and for the
- * compiler a misspelt value is an error.
+ * A verification with only the documented values: another value is an issue of the event, and for
+ * the compiler a misspelt value is an error.
  */
 export const strictVerificationSchema: z.ZodMiniType<StrictVerification> = z.required(
   z.partial(z.extend(verificationSchema, { requirements: listOf(oneOf(requirementNames)) })),
   { id: true },
 )
-/** The same for the resource of a `client.*` event. */
+/** The resource of a `client.*` event with only the documented values. */
 export const strictClientSchema: z.ZodMiniType<StrictClient> = z.required(z.partial(clientSchema), {
   id: true,
 })
@@ -247,7 +247,7 @@ type Fields<Value> = {
   [Key in keyof Value as string extends Key ? never : Key]: Value[Key]
 }
 
-/** The same with all but the id optional. */
+/** A resource in which all fields but the id are optional. */
 type Received<Value extends { readonly id: unknown }> = Fields<Partial<Value> & Pick<Value, 'id'>>
 
 export type VerificationType = (typeof verificationTypes)[number]
