@@ -1,6 +1,8 @@
 // Readers of option values: numbers, addresses, texts, points in time and durations.
 import { InvalidArgumentError, Option } from 'commander'
+import { suggestion } from '../../src/foundation/check.ts'
 import type { Clock } from '../../src/index.ts'
+import { vendors } from '../../src/vendors/index.ts'
 
 /** Reads an option that is a number. */
 export function numberFrom(least: number, most = Number.MAX_SAFE_INTEGER) {
@@ -38,6 +40,13 @@ export function addressFrom(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url && /^https?:$/.test(url.protocol)) return url.href
   throw new InvalidArgumentError('Pass an address such as http://localhost:3000/webhooks.')
+}
+
+/** Reads an option that is the name of a vendor's preset. */
+export function vendorFrom(text: string): string {
+  const names = Object.keys(vendors)
+  if (names.includes(text)) return text
+  throw new InvalidArgumentError(`Pass one of ${names.join(', ')}.${suggestion(text, names)}`)
 }
 
 /** Reads an option that is not empty: an unset variable of the shell would mean everything. */

@@ -16,10 +16,10 @@ import { namesFor } from './deliveries/subscriptions.ts'
 import { found, HttpError, methodNotAllowed, notFound } from './http-error.ts'
 import { magicKeys } from './organizations.ts'
 import { apiPath, consolePath, controlPath, subjectPath } from './paths.ts'
-import { profile } from './profile.ts'
 import { pageOf } from './selections.ts'
 import type { State } from './state.ts'
 import { allowedIn, isOpen } from './transitions.ts'
+import { signingSecret } from './vendor.ts'
 import { assemble, stepData } from './verifications.ts'
 
 /** Mounts the console's pages and routes, and rejects changes that a browser sends without a token. */
@@ -210,22 +210,30 @@ async function captureOf(state: State, delivery: Delivered) {
   const { method, url, headers, body } = last.request
   const proof = (await diagnosed(state, delivery)).at(-1)
   const now = () => state.clock.now()
-  const { scheme } = profile
-  const again = () => signedDelivery(fromBase64(body) ?? '', { secret: testSecret, scheme, now })
+  const { scheme } = state
+  const secret = signingSecret(testSecret, scheme)
+  const again = () => signedDelivery(fromBase64(body) ?? '', { secret, scheme, now })
   const signature = proof?.ok ? (await again()).headers : {}
   const pairs = Object.entries({ ...headers, ...signature })
   return { version: 1, receivedAt: last.at, method, url, headers: pairs, body }
 }
 
 /** Adds to each attempt whether it verifies with the subscription's secret, and if not, why. */
-async function diagnosed({ deliveries: { subscriptions }, clock }: State, delivery: Delivered) {
-  const secret = subscriptions.get(delivery.subscriptionId)?.secret
-  if (secret === undefined) return []
+async function diagnosed(
+  { deliveries: { subscriptions }, clock, scheme }: State,
+  delivery: Delivered,
+) {
+  const own = subscriptions.get(delivery.subscriptionId)?.secret
+  const { authenticity } = scheme
+  // Nothing in the bytes tells of an address.
+  if (own === undefined || authenticity === 'ip') return []
+  const secret = signingSecret(own, scheme)
   return Promise.all(
     delivery.attempts.map(async ({ request: { body, headers } }) => {
       const bytes = fromBase64(body) ?? new Uint8Array()
       const now = () => clock.now()
-      const proof = await verify({ body: bytes, headers }, { secret, scheme: profile.scheme, now })
+      const options = { secret, scheme, authenticity, now }
+      const proof = await verify({ body: bytes, headers }, options)
       if (proof.ok) return { ok: true as const }
       return { ok: false as const, code: proof.code, diagnosis: await proof.diagnose() }
     }),

@@ -28,3 +28,4 @@ export type {
 } from './schemas/deliveries.ts'
 export type { Fault, FaultKind } from './schemas/faults.ts'
 export type { Snapshot } from './schemas/snapshot.ts'
+export type { VendorName } from './vendor.ts'

@@ -9,6 +9,7 @@ import { checked } from './exchange.ts'
 import { type SubscriptionOption, subscriptionOption } from './schemas/control.ts'
 import { optionsSchema } from './schemas/options.ts'
 import type { StartOptions } from './schemas/snapshot.ts'
+import type { VendorName } from './vendor.ts'
 
 /** The options of `createSandbox`; all have defaults. */
 export interface SandboxOptions {
@@ -27,9 +28,9 @@ export interface SandboxOptions {
   readonly rateLimit?: number | false
   /**
    * Sends events as this vendor would: its names, shapes, signature and repeats. Events that the
-   * vendor does not have are not sent.
+   * vendor does not have are not sent. A preset, or its name.
    */
-  readonly vendor?: Vendor
+  readonly vendor?: Vendor | VendorName
   /** Milliseconds that a delivery waits for its answer; 10,000 by default. */
   readonly deliveryTimeout?: number
   /**

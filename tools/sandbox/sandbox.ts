@@ -25,8 +25,9 @@ import { apiPath } from './paths.ts'
 import { profile } from './profile.ts'
 import { actionsBody } from './schemas/control.ts'
 import type { SavedState, Snapshot } from './schemas/snapshot.ts'
-import { State } from './state.ts'
+import { State, type StateOptions } from './state.ts'
 import type { ActionName } from './transitions.ts'
+import { publicKeyOf, vendorOf } from './vendor.ts'
 import { act, assemble, type Step } from './verifications.ts'
 
 /** An action by its name, or with its step or reason. */
@@ -60,6 +61,8 @@ export interface Sandbox {
   readonly apiKey: string
   /** The secret of subscriptions without their own. */
   readonly secret: string
+  /** The public key of a vendor that signs with a key pair, as PEM; undefined for other senders. */
+  readonly publicKey: string | undefined
   /**
    * Acts on a verification as its subject, its operator or the clock: all actions, or none.
    *
@@ -116,7 +119,8 @@ export function openSandbox(options: SandboxOptions, saved?: SavedState) {
   const listening: Listening[] = []
   let closed: Promise<void> | undefined
   const url = () => listening.at(-1)?.url ?? 'http://sandbox.localhost'
-  const state = stateOf(options, { saved, origin: url })
+  const vendor = vendorOf(options.vendor)
+  const state = stateOf(options, { saved, origin: url, vendor })
   const app = createApp({
     state,
     rateLimit: options.rateLimit,
@@ -148,6 +152,9 @@ export function openSandbox(options: SandboxOptions, saved?: SavedState) {
     },
     get secret() {
       return state.secret
+    },
+    get publicKey() {
+      return vendor && publicKeyOf(state.secret, vendor.scheme)?.pem
     },
     ...sandboxCalls(state),
     async listen(options) {
@@ -200,9 +207,9 @@ function sandboxCalls(state: State) {
 
 function stateOf(
   options: SandboxOptions,
-  { saved, origin }: { readonly saved: SavedState | undefined; readonly origin: () => string },
+  { saved, origin, vendor }: Pick<StateOptions, 'saved' | 'origin' | 'vendor'>,
 ): State {
-  const { now, data, fetch: send = fetch, deliveryTimeout, vendor } = options
+  const { now, data, fetch: send = fetch, deliveryTimeout } = options
   // A new seed each time; it is shown, so that a run can be repeated.
   const seed = () => encode(crypto.getRandomValues(new Uint8Array(8)), 'hex')
   return new State({

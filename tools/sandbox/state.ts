@@ -5,6 +5,7 @@
 import type { Fetch } from '../../src/client/attempt.ts'
 import { systemClock } from '../../src/foundation/clock.ts'
 import type { EventName } from '../../src/protocol/names.ts'
+import type { Scheme } from '../../src/protocol/scheme.ts'
 import type { Vendor } from '../../src/protocol/vendor.ts'
 import { maskSecret } from '../../src/redaction/redact.ts'
 import { VirtualClock } from './clock.ts'
@@ -14,6 +15,7 @@ import { createEvents } from './events.ts'
 import { checked } from './exchange.ts'
 import { FaultRules } from './faults.ts'
 import { Organizations, type RateVerdict, seededOrganizations } from './organizations.ts'
+import { profile } from './profile.ts'
 import { SeededRandom } from './random.ts'
 import {
   type ClientRow,
@@ -52,6 +54,8 @@ export class State {
   readonly faults: FaultRules
   readonly deliveries: Deliveries
   readonly organizations: Organizations
+  /** How deliveries are signed. */
+  readonly scheme: Scheme
   /** The mail that the service would send: invitations (section 4.1), shared results (section 2.3). */
   readonly outbox: Mail[] = []
   readonly origin: () => string
@@ -67,6 +71,7 @@ export class State {
   constructor(options: StateOptions) {
     const { start, saved, data, source = systemClock } = options
     this.origin = options.origin
+    this.scheme = options.vendor?.scheme ?? profile.scheme
     this.#expire = options.expire
     const random = new SeededRandom(start.seed)
     this.random = random

@@ -4,10 +4,10 @@ import { once } from 'node:events'
 import { resolve } from 'node:path'
 import { EventSourceParserStream } from 'eventsource-parser/stream'
 import { defined } from '../../../src/foundation/defined.ts'
-import { createSandbox, type Sandbox } from '../../sandbox/index.ts'
+import { createSandbox, type Sandbox, type VendorName } from '../../sandbox/index.ts'
 import { outcomeOf } from '../deliver.ts'
 import { CliError, exitCodes } from '../exit-code.ts'
-import { addressFrom, repeated, repeating, wholeFrom } from '../option-values.ts'
+import { addressFrom, repeated, repeating, vendorFrom, wholeFrom } from '../option-values.ts'
 import { type Output, printable, withoutUser } from '../output.ts'
 import { listenError } from '../recorder.ts'
 import { findSecrets, type SecretOptions, secretFileOption, secretOrigin } from '../secrets.ts'
@@ -21,6 +21,7 @@ interface SandboxCommandOptions extends SecretOptions {
   readonly data?: string
   readonly to?: readonly string[]
   readonly events?: readonly string[]
+  readonly vendor?: VendorName
   readonly rateLimit?: number
   readonly unlimited?: boolean
   readonly allowHost?: readonly string[]
@@ -36,12 +37,14 @@ export const sandbox = (session: Session) =>
     examples: [
       'idv-webhooks sandbox --to http://localhost:3000/webhooks',
       'idv-webhooks sandbox --data sandbox.json --port 4800',
+      'idv-webhooks sandbox --vendor plaid --to http://localhost:3000/webhooks',
     ],
   })
     .option('--port <port>', 'port to listen on; 0 picks a free one', wholeFrom(0, 65_535), 4747)
     .option('--host <host>', 'address to listen on', '127.0.0.1')
     .option('--to <url>', 'send events to this address; repeatable', repeating(addressFrom))
     .option('--events <filter>', 'send only these events to --to; repeatable', repeated)
+    .option('--vendor <name>', 'send and answer as this vendor does, e.g. plaid', vendorFrom)
     .option('--data <file>', 'keep the state in this JSON file')
     .option('--allow-host <name>', 'host name that the control routes accept; repeatable', repeated)
     .option('--seed <seed>', 'seed of ids, tokens and random choices')
@@ -54,7 +57,8 @@ export const sandbox = (session: Session) =>
 
 async function run(session: Session, options: SandboxCommandOptions) {
   const { out, signal, cwd } = session
-  const { host, port, seed, at, data, to, events, rateLimit, unlimited, allowHost } = options
+  const { host, port, seed, at, data, to, events, rateLimit, unlimited, allowHost, vendor } =
+    options
   if (events && !to) {
     throw new CliError('USAGE', '--events needs an address: pass --to <url>')
   }
@@ -69,6 +73,7 @@ async function run(session: Session, options: SandboxCommandOptions) {
       now: at,
       data: data === undefined ? undefined : resolve(cwd, data),
       secret,
+      vendor,
       hosts: allowHost,
       rateLimit: unlimited ? (false as const) : rateLimit,
       subscriptions: to?.map((url) => defined({ url, events })),
@@ -93,10 +98,11 @@ async function run(session: Session, options: SandboxCommandOptions) {
 
 /** Prints the API key, and the secret if the caller did not provide it. */
 function announce(out: Session['out'], made: Sandbox, secretFrom: string | undefined): void {
-  const { url, baseUrl, apiKey, secret, seed } = made
+  const { url, baseUrl, apiKey, secret, publicKey, seed } = made
   const control = `${url}/_sandbox`
   const origin = secretFrom === undefined ? { secret } : { secretFrom }
-  out.record({ type: 'ready', url, baseUrl, control, apiKey, ...origin, seed })
+  const ofVendor = defined({ publicKey })
+  out.record({ type: 'ready', url, baseUrl, control, apiKey, ...origin, ...ofVendor, seed })
   out.say(`the sandbox is ready on ${out.tint('bold', url)}`)
   const shown = secretFrom === undefined ? secret : `(from ${secretFrom})`
   const lines = {

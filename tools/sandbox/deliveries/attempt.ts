@@ -8,11 +8,13 @@ import { defined } from '../../../src/foundation/defined.ts'
 import { parseJson } from '../../../src/foundation/json.ts'
 import type { Scheme } from '../../../src/protocol/scheme.ts'
 import { fromBase64, toBase64 } from '../../../src/signature/encoding.ts'
+import { type Secret, testSecret } from '../../../src/signature/secrets.ts'
 import { sign } from '../../../src/signature/signature.ts'
 import { statesTime } from '../../../src/signature/time.ts'
 import { signedDelivery } from '../../../src/testing/signed-delivery.ts'
 import type { Attempt, DeliveryRow } from '../schemas/deliveries.ts'
 import type { AttemptFault } from '../schemas/faults.ts'
+import { signingSecret } from '../vendor.ts'
 
 type AttemptFaultKind = AttemptFault['kind']
 
@@ -40,7 +42,7 @@ const keptBody = 16_384
  */
 export async function signatureOf(
   row: Pick<DeliveryRow, 'body' | 'eventId' | 'signature' | 'recorded' | 'createdAt'>,
-  secrets: readonly string[],
+  secrets: readonly Secret[],
   { scheme, now }: { readonly scheme: Scheme; readonly now: () => Date },
 ): Promise<Readonly<Record<string, string>>> {
   const { body, eventId, signature, recorded, createdAt } = row
@@ -134,7 +136,13 @@ async function outgoing({ body, signature, scheme, fault, now }: AttemptOptions)
     return { bytes, headers }
   }
   if (fault === 'reserialized') return { bytes: respaced(bytes), headers }
-  const changed = await signedDelivery(bytes, { scheme, now, tamper: fault })
+  const isWrong = fault === 'wrong-secret'
+  const changed = await signedDelivery(bytes, {
+    scheme,
+    now,
+    secret: signingSecret(isWrong ? 'f00d'.repeat(16) : testSecret, scheme),
+    tamper: isWrong ? undefined : fault,
+  })
   // Either the body is wrong under the genuine signature, or the signature of the genuine body.
   return fault === 'tampered' || fault === 'truncated'
     ? { bytes: changed.body, headers }

@@ -18,6 +18,7 @@ import {
   type SandboxDelivery,
 } from '../schemas/deliveries.ts'
 import type { Snapshot, SubscriptionRow } from '../schemas/snapshot.ts'
+import { signingSecret } from '../vendor.ts'
 import { attempt, signatureOf } from './attempt.ts'
 import { planDeliveries, type ResourceEvent } from './plan.ts'
 import { DueQueue } from './queue.ts'
@@ -225,7 +226,7 @@ export class Deliveries {
     if (!subscription) return
     const at = clock.now()
     const now = () => at
-    const secrets = signingSecrets(subscription, at)
+    const secrets = signingSecrets(subscription, at).map((one) => signingSecret(one, scheme))
     const signature = await signatureOf(row, secrets, { scheme, now })
     if (ended.aborted) return
     const struck = faults.forDelivery('attempt', {

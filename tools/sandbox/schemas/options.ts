@@ -1,8 +1,8 @@
 // The options of createSandbox as a schema.
 import * as z from 'zod'
-import { longestTimer, shown } from '../../../src/foundation/check.ts'
+import { longestTimer, shown, suggestion } from '../../../src/foundation/check.ts'
 import type { Vendor } from '../../../src/protocol/vendor.ts'
-import { isPublicKey } from '../../../src/signature/hmac/hmac.ts'
+import { vendorNames } from '../vendor.ts'
 import { isSandboxTime, secret, subscriptionOption, text } from './control.ts'
 
 const such = (holds: (value: unknown) => boolean, what: string) =>
@@ -14,11 +14,19 @@ function isTime(now: unknown): boolean {
   return isSandboxTime(new Date(time).getTime())
 }
 
-/** The sandbox has no private key of a vendor. */
+/** The sandbox makes no key pair of RSA. */
 function isSignable(value: unknown): boolean {
+  if (typeof value === 'string') return vendorNames.includes(value)
   const { scheme, fixtures } = (value ?? {}) as Partial<Vendor>
-  return Array.isArray(fixtures) && scheme !== undefined && !isPublicKey(scheme.algorithm)
+  return Array.isArray(fixtures) && scheme !== undefined && scheme.algorithm !== 'rs256'
 }
+
+const vendor = z.custom(isSignable, {
+  error: ({ input }) => {
+    const near = typeof input === 'string' ? suggestion(input, vendorNames) : ''
+    return `must be one of vendors.*(), not with rs256, or a name of ${vendorNames.join(', ')}, got ${shown(input)}.${near}`
+  },
+})
 
 const limit = z.union([z.int().min(0), z.literal(false)], {
   error: 'must be a whole number, 0 or more, or false',
@@ -35,10 +43,7 @@ export const optionsSchema = z
     secret,
     subscriptions: z.array(subscriptionOption),
     rateLimit: limit,
-    vendor: such(
-      isSignable,
-      'one of vendors.*() that signs with a shared secret, or signs nothing',
-    ),
+    vendor,
     deliveryTimeout: z.int().min(1).max(longestTimer),
     hosts: z.array(text),
     fetch: such((value) => typeof value === 'function', 'a function, e.g. toFetch(receiver)'),
