@@ -1,9 +1,10 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
-import { afterAll, expect, inject, test } from 'vitest'
+import { expect, inject, onTestFinished, test } from 'vitest'
 import { llms } from '../../scripts/site/llms.ts'
+import { startProgram } from './programs.ts'
 
 const run = promisify(execFile)
 const { app, bare } = inject('installed')
@@ -13,9 +14,6 @@ const blocks = (language: string) =>
   [...skill.matchAll(new RegExp(`\`\`\`${language}\\n(.*?)\`\`\``, 'gs'))].map(([, code = '']) =>
     code.trim(),
   )
-
-let child: ChildProcess | undefined
-afterAll(() => child?.kill('SIGKILL'))
 
 test('the skill has a name and a description, by which an agent finds it', () => {
   const [, front = ''] = /^---\n(.*?)\n---\n/s.exec(skill) ?? []
@@ -31,22 +29,14 @@ test('the programs and commands of the skill do what it says', async () => {
   const folder = join(app, 'skill')
   mkdirSync(folder, { recursive: true })
   const [program = '', handlers = ''] = blocks('js')
-  const listening = '.on("listening", function () { console.log("port", this.address().port) })'
-  const [mounted, port] = program.split(/app\.listen\((\d+)\)/)
-  writeFileSync(join(folder, 'app.mjs'), `${mounted}app.listen(0)${listening}`)
   const env = { ...process.env, WEBHOOK_SECRET: 'a-secret-of-the-skill' }
-  child = spawn(process.execPath, ['app.mjs'], { cwd: folder, env })
-  const actual = await new Promise<string>((done) => {
-    child?.stdout?.on('data', (chunk) => {
-      const [, found] = /port (\d+)/.exec(String(chunk)) ?? []
-      if (found) done(found)
-    })
-  })
+  const { child, port } = await startProgram(folder, program, env)
+  onTestFinished(() => void child.kill('SIGKILL'))
   // npx finds the installed command without asking a registry.
   const commands = blocks('sh').filter((line) => line.startsWith('npx '))
   expect(commands.map((line) => line.split(' ')[2])).toEqual(['send', 'doctor'])
   for (const line of commands) {
-    const [, ...args] = line.replace(`localhost:${port}`, `127.0.0.1:${actual}`).split(' ')
+    const [, ...args] = line.replace('localhost:3000', `127.0.0.1:${port}`).split(' ')
     const { stdout } = await run('npx', ['--no-install', ...args], { cwd: app, env })
     expect(stdout).toMatch(args[1] === 'send' ? /handled/ : /pass .*exact bytes/s)
   }
