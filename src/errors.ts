@@ -81,19 +81,18 @@ export type WarningCode =
   | 'SECRET_WEAK'
   | 'SIGNALS_IN_VAIN'
 
-/**
- * The page about a code, as a path in the installed package: causes, how to tell them apart, fixes.
- *
- * @example console.error(outcome.code, errorPage(outcome.code))
- */
+/** Codes with a page in docs/errors; the others are rows of docs/errors.md. */
+const ownPage =
+  /^(BODY_C|CONF|CONSOLE_K|DEAD|HANDLER_FA|NO_W|POSTGRES_(LO|O)|REG|RETR|RUN|SECRET|SIGNALS|SIGNATURE_MI|STORE_(D|F|O|U)|TIME)/
+
+/** The path of a code's page, or of its row, in the installed package: causes and fixes. */
 export function errorPage(code: OutcomeCode | WebhookErrorCode | WarningCode): string {
-  return `node_modules/idv-webhooks/docs/errors/${code.toLowerCase().replaceAll('_', '-')}.md`
+  const name = code.toLowerCase().replaceAll('_', '-')
+  const page = ownPage.test(code) ? `errors/${name}.md` : `errors.md#${name}`
+  return `node_modules/idv-webhooks/docs/${page}`
 }
 
-/**
- * A mistake in how this package is set up or called; `message` says how to fix it, and ends with
- * the page about its code.
- */
+/** A mistake in the set-up or a call; `message` says how to fix it and ends with `errorPage(code)`. */
 export class WebhookError extends Error {
   override readonly name = 'WebhookError'
   readonly code: WebhookErrorCode

@@ -20,7 +20,7 @@ export function llms(base = ''): string {
   })
   return [
     `# idv-webhooks\n\n> ${description}\n`,
-    `Paths are relative to this file. ${base && '`llms-full.txt` holds all pages in one file. '}The error pages are in \`docs/errors/\`, one for each code.\n`,
+    `Paths are relative to this file. ${base && '`llms-full.txt` holds all pages in one file. '}\`docs/errors.md\` lists every error code; some have a page in \`docs/errors/\`.\n`,
     ...groups,
     `## Skills\n\n${skills.join('\n')}\n`,
   ].join('\n')

@@ -12,7 +12,7 @@ const sum = (files: readonly string[]) => files.reduce((all, file) => all + line
 
 /** Lines that a room may have; the first pattern that fits a file gives its room. */
 const rooms: readonly (readonly [room: string, files: RegExp, lines: number])[] = [
-  ['flat files, delivery and errors', /^src\/[\w-]+\.ts$/, 1_903],
+  ['flat files, delivery and errors', /^src\/[\w-]+\.ts$/, 1_902],
   ['intake', /^src\/intake\//, 277],
   ['foundation', /^src\/foundation\//, 586],
   ['host', /^src\/host\//, 243],
@@ -58,12 +58,12 @@ describe('words', () => {
     files.reduce((all, file) => all + textOf(file).split(/\s+/).filter(Boolean).length, 0)
   const pages = filesIn('docs', '.md')
   const below = (folder: string) => pages.filter((file) => file.startsWith(`docs/${folder}/`))
-  const guides = pages.filter((file) => !/^docs\/(errors|decisions)\//.test(file))
+  const guides = pages.filter((file) => !/^docs\/(errors\.md$|errors\/|decisions\/)/.test(file))
 
   test.each([
-    ['README.md', ['README.md'], 1_080],
-    ['the guides', guides, 45_110],
-    ['the pages of errors', below('errors'), 9_200],
+    ['README.md', ['README.md'], 700],
+    ['the guides', guides, 43_900],
+    ['the pages of errors', [...below('errors'), 'docs/errors.md'], 5_000],
     ['the decisions', below('decisions'), 13_400],
     ['CHANGELOG.md', ['CHANGELOG.md'], 250],
   ])('%s keep to their budget', (_, files, words) => {

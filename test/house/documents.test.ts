@@ -30,10 +30,8 @@ test.each(all)('a sentence of %s has at most 30 words', (page) => {
     line.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1').split(/(?<=[.:;!?])\s+/),
   )
   const wordsOf = (sentence: string) => sentence.split(/\s+/).filter((word) => /\w/.test(word))
-  // The second sentence of README names every vendor.
-  const isList = (sentence: string) => sentence.includes('Onfido, Persona, Veriff')
   expect(sentences.length).toBeGreaterThan(2)
-  expect(sentences.filter((one) => wordsOf(one).length > 30 && !isList(one))).toEqual([])
+  expect(sentences.filter((one) => wordsOf(one).length > 30)).toEqual([])
 })
 
 test('no program calls something of its own console: handlers beside it log', () => {
@@ -74,6 +72,6 @@ test('a printed command that reads an inbox names it', () => {
 
 test('printed commands of a shell run as they are after npm install', () => {
   const fences = all.flatMap((page) => fencesOf(page).filter((code) => code.startsWith('```sh\n')))
-  expect(fences.filter((code) => code.includes('idv-webhooks')).length).toBeGreaterThan(10)
+  expect(fences.filter((code) => code.includes('idv-webhooks')).length).toBeGreaterThan(5)
   expect(fences.filter((code) => /^(\w+=\S+ )*idv-webhooks /m.test(code))).toEqual([])
 })

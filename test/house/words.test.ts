@@ -19,8 +19,8 @@ const avoided: Readonly<Record<string, RegExp>> = {
   'patient: target': /\bpatients?\b|Patient/gi,
   'Lapse as a type: Finding': /\bLapse\b/g,
   'twin: alias': /twin(s|ned)?\b/gi,
-  // STORE_SEALED has a page.
-  'seal: encrypt': /\b(un)?seal(?!ed\.md)|Seal/g,
+  // STORE_SEALED has an anchor.
+  'seal: encrypt': /\b(un)?seal(?!ed"|ed<)|Seal/g,
   'Means, Parts, Asked, Wanted: Deps, Options': /\w*(Means|Parts|Asked|Wanted)\b(?= ?[{<=,)])/g,
   'Mark: Watermark, highWaterMark': /\bMark\b/g,
   'facts: metadata, details': /\bfacts\b|Facts\b/g,
