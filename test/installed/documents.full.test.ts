@@ -36,7 +36,8 @@ describe('README.md', () => {
     const [, commands = ''] = /```console\n(.*?)```/s.exec(readme) ?? []
     const [, output = ''] = /```text\n(.*?)```/s.exec(readme) ?? []
     expect(program.trimEnd().split('\n').length).toBeLessThanOrEqual(12)
-    const env = { ...process.env, NODE_ENV: 'production', WEBHOOK_SECRET: 'a-secret-of-yours' }
+    const env: NodeJS.ProcessEnv = { ...process.env, NODE_ENV: 'production' }
+    env.WEBHOOK_SECRET = 'a-secret-of-yours'
     const { child, port, printed } = await startProgram(app, program, env)
     onTestFinished(() => void child.kill('SIGKILL'))
     let shown = ''
