@@ -38,7 +38,7 @@ export function toFetch(receiver: HandlesRequests, options: FetchMountOptions = 
   return async (request: Request, ...context: readonly unknown[]): Promise<Response> => {
     const host = context.length === 0 ? undefined : waitUntilOf(context)
     const waitUntil = options.waitUntil ?? host
-    // Trust is granted here: the host's own arguments are those that the function is typed for.
+    // Trust is granted here: the host passes the arguments that the function's type names.
     const from = address && textOrNone(() => address(request, ...(context as never[])))
     const incoming = new FetchIncoming(request, from, waitUntil)
     const handled = receiver.handle(incoming)

@@ -1,5 +1,5 @@
-// What a worker's bundle pays for: each part of it is left out in turn, and the bundle is weighed
-// again. It is made from the sources, whose files are the parts.
+// Weighs the parts of a worker's bundle: each part is left out in turn, and the bundle is weighed
+// again. The bundle is made from the sources, whose files are the parts.
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { build, type Plugin } from 'esbuild'
@@ -100,7 +100,7 @@ async function section(entry: keyof typeof entries, title: string, parts: Parts)
   return { id: `weight-parts-${entry}`, title, columns, chart: 'kB', rows }
 }
 
-/** What a worker's bundle is made of. */
+/** The parts of a worker's bundle. */
 export async function bundleParts(): Promise<Section[]> {
   return [
     await section('verify', 'What the bundle of verify alone pays for', proof),

@@ -6,7 +6,7 @@ export const sizes = { '0.5K': 512, '2K': 2_048, '16K': 16_384, '256K': 262_144,
 export type Size = keyof typeof sizes
 
 export const secret = '3f9c1b7de2a64c0f8d5a9b1e7c2f4a60'
-/** The same key as Standard Webhooks writes it. */
+/** The key in the spelling of Standard Webhooks. */
 export const encodedSecret = `whsec_${Buffer.from(secret).toString('base64')}`
 export const eventName = 'verification.approved'
 
@@ -37,7 +37,7 @@ export function digest(body: Uint8Array, key = secret): string {
   return createHmac('sha256', key).update(body).digest('hex')
 }
 
-/** What a server hands over for such a request. */
+/** The request as a server hands it over. */
 export function headersOf(body: Uint8Array, signature?: string): Record<string, string> {
   return {
     host: 'hooks.example.com',
@@ -62,7 +62,7 @@ function standardHeaders(body: Uint8Array, prefix: 'webhook' | 'svix') {
   }
 }
 
-/** The same, made anew before their five minutes of tolerance are over. */
+/** The deliveries, signed again before their five minutes of tolerance are over. */
 export function freshHeaders(body: Uint8Array, prefix: 'webhook' | 'svix') {
   let headers = standardHeaders(body, prefix)
   let made = performance.now()

@@ -58,7 +58,7 @@ async function rates(slower: number): Promise<Rates> {
   return found
 }
 
-/** What a commit costs is the disk's: the ratio is asked of one that takes 3 ms for a sync. */
+/** The disk determines the cost of a commit: the ratio is computed for a commit of 3 ms. */
 async function throughput() {
   const asIs = await rates(0)
   const part = asIs.inbox / asIs.unsafe

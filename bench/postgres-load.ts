@@ -1,5 +1,5 @@
-// What the figures of Postgres are measured with: entries and deliveries of 2 KB, rates, medians, and
-// stores in schemas of their own.
+// The tools of the Postgres figures: entries and deliveries of 2 KB, rates, medians, and stores in
+// their own schemas.
 import { fromPg, postgresStore } from 'idv-webhooks/inbox/postgres'
 import pg from 'pg'
 import { digest, eventName, headersOf } from './deliveries.ts'

@@ -1,5 +1,5 @@
-// The hand-written way, with the promises of this package added one after the other: what each of
-// them costs whoever keeps it. Nothing here is the package's own code.
+// The hand-written route with the promises of this package, added one after another, to measure the
+// cost of each. It contains no code of the package.
 import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto'
 import { type Event, olderNames, type Sample } from './contenders/contender.ts'
 import { secret } from './deliveries.ts'
@@ -116,7 +116,7 @@ function fullEvent(body: Body, { schema }: Sample): Full {
   }
 }
 
-/** What a handler is given beside its event; its signal and key are made when somebody asks. */
+/** The context of a handler; its signal and key are made on demand. */
 class Context {
   readonly attempt = 1
   readonly delivery: Arriving

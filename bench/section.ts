@@ -1,4 +1,5 @@
-// What an area gives: tables of numbers, which columns two runs must agree on, and the targets.
+// The result of an area: tables of numbers, the columns on which two runs must agree, and the
+// targets.
 
 export interface Column {
   readonly key: string
@@ -26,7 +27,7 @@ export interface Section {
   readonly id: string
   readonly title: string
   readonly note?: string
-  /** What a program printed, shown as it is. */
+  /** The output of a program, unchanged. */
   readonly text?: string
   readonly columns: readonly Column[]
   readonly rows: readonly Row[]

@@ -1,4 +1,4 @@
-// The first line of npm test: how long it takes, so that nobody stops it for a hang.
+// Prints how long npm test takes, so that a developer does not mistake it for a hang.
 import { availableParallelism } from 'node:os'
 
 /** Measured on two cores. */

@@ -75,7 +75,7 @@ const receivers = ports.map((port) => new Supervised('receiver.ts', { ...env, PO
 const workers = [1, 2].map(() => new Supervised('worker.ts', env))
 await Promise.all([...receivers, ...workers].map((one) => one.start()))
 
-/** What happens when so many are acknowledged. */
+/** The result of a run with that many acknowledgements. */
 const incidents: readonly (readonly [at: number, what: string, () => unknown])[] = [
   [0.2, 'SIGKILL a receiver', () => receivers[0]?.kill()],
   [0.4, 'SIGKILL a worker', () => workers[0]?.kill()],

@@ -24,7 +24,7 @@ import { createSandbox, type FaultKind } from 'idv-webhooks/sandbox'
 const secret = 'a-secret-for-the-demo'
 let fails = 0
 let broken = false
-/** What a delivery is called that proves nothing, not even its event. */
+/** The name of a delivery that proves nothing, not even its event. */
 let nameless = ''
 const mismatches: { diagnose(): Promise<{ readonly message: string } | undefined> }[] = []
 
@@ -194,7 +194,7 @@ Go on: npx idv-webhooks sandbox      the service on a port of its own, to develo
 console.log(`The console of the sandbox: ${sandbox.url}
 The console of the inbox:   ${home}/inbox`)
 if (process.stdin.isTTY) {
-  // What is done there is handled too.
+  // Events that start in the console are handled too.
   await worker.start()
   console.log('Look around in a browser; any key ends it.')
   process.stdin.setRawMode(true)

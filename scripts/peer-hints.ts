@@ -22,7 +22,7 @@ export function peerHints(peers: Readonly<Record<string, string>>): Plugin {
   }
 }
 
-/** Bundlers take a require inside try for one that may fail. */
+/** Bundlers treat a require inside try as optional. */
 function tried(call: string, packages: string): string {
   const message = `this door of idv-webhooks needs packages that are not installed: npm install ${packages}`
   return `(() => {

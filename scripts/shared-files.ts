@@ -1,5 +1,5 @@
-// What bundles of the package load on demand, and leave to a file beside them: the console's front
-// end, the diagnosis of refusals, the stores.
+// The files that bundles of the package load on demand: the console's front end, the diagnosis of
+// refusals, the stores.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import type { Plugin } from 'esbuild'
 import type { ConsoleBundle } from './bundle-console.ts'

@@ -47,7 +47,7 @@ if (version === undefined) throw new Error('nothing to release: no changeset, no
 if (planned !== undefined && planned !== version) {
   throw new Error(`CHANGELOG.md plans ${planned}, but the changesets make ${version}: change one`)
 }
-// In front of what is grouped already: whoever looks it over moves it into its group.
+// New entries come before the grouped ones: the maintainer moves each into its group.
 const lines = [bumped?.lines, unreleased?.lines].filter(Boolean).join('\n\n')
 const section = `## ${version}\n\n${lines}`
 writeFileSync(

@@ -121,7 +121,7 @@ export interface VerifiedDelivery extends Omit<Delivery, 'method' | 'address'> {
 /** The fields of a verified delivery. */
 export interface DeliveryFields {
   readonly body: Uint8Array
-  /** A list, or the index that makes one when somebody asks. */
+  /** A list, or the index that creates a list on demand. */
   readonly headers: HeaderList | HeaderIndex
   /** A date, or milliseconds since the epoch. */
   readonly receivedAt: Date | number
@@ -209,7 +209,7 @@ export function markVerified(delivery: DeliveryFields): VerifiedDelivery {
 }
 
 /**
- * Refuses bytes that nobody has proved.
+ * Rejects bytes without a proof.
  *
  * @throws WebhookError `DELIVERY_NOT_VERIFIED`
  */

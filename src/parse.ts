@@ -166,7 +166,10 @@ function understand(envelope: ReadEnvelope, given: ParseInput): Parsed {
   return { ok: true, event, ...defined(rest) }
 }
 
-/** All events of a body, or the one that an inbox keeps as an entry. None is taken without the others. */
+/**
+ * All events of a body, or the event that an inbox keeps as an entry. An unreadable event makes all
+ * of them unreadable.
+ */
 function understandAll(
   envelopes: readonly ReadEnvelope[],
   given: ParseInput,

@@ -26,7 +26,7 @@ export function fromDelivery(steps: Steps, delivery: Delivery): Promise<Outcome>
   return pass(steps, delivery, { work, end: (_, outcome) => outcome })
 }
 
-/** Takes an event that nobody sent: there is no signature to prove. */
+/** Takes an event without a sender: there is no signature to prove. */
 export function fromRecord(steps: Steps, body: Uint8Array, tenant?: string): Promise<Outcome> {
   const work = (passage: Passage) => {
     passage.bytes = body.length

@@ -1,4 +1,4 @@
-// What strangers and careless senders did to earlier versions, each held by a test.
+// Attacks and mistakes of senders against earlier versions, each held by a test.
 import { createHmac } from 'node:crypto'
 import {
   createReceiver,

@@ -1,5 +1,5 @@
-// A receiver is closed: it shows no byte of a secret, and nothing of it runs handlers on bytes that
-// nobody signed.
+// A receiver is closed: it shows no byte of a secret, and no part of it runs handlers on unsigned
+// bytes.
 import { inspect } from 'node:util'
 import {
   createReceiver,

@@ -56,7 +56,7 @@ test('where no address is known, bodies that do not come give way to those that 
   expect([genuine?.take(1_000), ended]).toEqual([undefined, [0]])
   genuine?.complete(1_000)
   if (oldest) intake.end(oldest)
-  // What is complete, and is handled now, does not end; nor does anything for the longest itself.
+  // A complete body that is being handled does not end, nor does the oldest body end itself.
   expect([arriving[1]?.take(1), ended]).toEqual([{ code: 'BODY_TOO_LARGE' }, [0]])
   for (const reading of arriving) intake.end(reading)
   const next = intake.begin(undefined)
@@ -100,7 +100,7 @@ test('what arrives beside bodies that are handled does not end in vain', () => {
   expect(large.take(150)).toEqual({ code: 'OVERLOADED' })
   expect(ended).toEqual([])
   intake.end(large)
-  // It gives way where that makes room: to one that is as small, and arrived later.
+  // A body gives way if that makes room, to a body as small that arrived later.
   expect(begin('next').take(60)).toBeUndefined()
   expect(ended).toEqual(['genuine'])
 })

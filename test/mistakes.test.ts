@@ -34,13 +34,13 @@ const on = (...given: unknown[]) => {
   const { on: register } = createReceiver({ secret }) as { on(...all: unknown[]): unknown }
   return register(...given)
 }
-/** What JavaScript lets through. */
+/** Values that JavaScript lets through. */
 const given = (value: unknown) => value as never
 const handler = () => {}
 const body = new TextEncoder().encode('{}')
 const receiver = () => createReceiver({ secret, observe: () => {} })
 
-/** What newcomers get wrong in code, by the message that they are to read. */
+/** Mistakes of newcomers in code, each with the message that they get. */
 const mistakes: Readonly<Record<string, () => unknown>> = {
   'a variable that is not set': () => createReceiver({ secret: process.env.NO_SUCH_SECRET }),
   'an empty secret': make({ secret: '' }),

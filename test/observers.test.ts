@@ -1,4 +1,4 @@
-// What the default observer tells, and what a diagnosis reads, by where the program runs.
+// The output of the default observer and the data that a diagnosis reads, by host.
 import { setImmediate } from 'node:timers/promises'
 import { type Around, createReceiver, logOutcomes, type Receiver, sign, verify } from 'idv-webhooks'
 import { toFetch } from 'idv-webhooks/fetch'

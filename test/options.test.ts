@@ -1,4 +1,4 @@
-// What no option can be is refused where it is given, with what was meant.
+// Invalid options are rejected when they are passed, with the option that was meant.
 import {
   createReceiver,
   createWorker,
@@ -28,7 +28,7 @@ const worker = (options?: unknown) =>
   createWorker(receiver({ inbox: inbox() }), options as undefined)
 const event = fixture('verification.approved')
 
-/** What JavaScript lets through, and what the error must say. */
+/** Values that JavaScript lets through, and the error for each. */
 type Wrong = readonly [name: string, call: () => unknown, says: RegExp]
 
 test.each<Wrong>([

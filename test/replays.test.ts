@@ -1,4 +1,4 @@
-// What a recorded delivery does when it is sent again, by scheme and with an inbox.
+// The effect of a recorded delivery that is sent again, by scheme and with an inbox.
 import { createReceiver, type Scheme, schemes, sign } from 'idv-webhooks'
 import { createInbox, memoryStore } from 'idv-webhooks/inbox'
 import { expect, test } from 'vitest'

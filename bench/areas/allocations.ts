@@ -1,5 +1,5 @@
-// What one delivery allocates: the young generation is so large that nothing is collected within a
-// sample, so the growth of heap and buffers is what was allocated.
+// Measures the bytes that one delivery allocates. The young generation is so large that nothing is
+// collected within a sample: the growth of heap and buffers is the allocation.
 
 import { median } from '../compare.ts'
 import type { Group } from '../contenders/contender.ts'

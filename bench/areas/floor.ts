@@ -1,5 +1,5 @@
-// What each promise of the package costs whoever keeps it: the hand-written way with one after the
-// other, beside this package. The last rows do the same work.
+// Measures the cost of each promise of the package: the hand-written route with one promise after
+// another, beside this package. The last rows do the same work.
 import { compare, quick, thorough } from '../compare.ts'
 import { receiverOf } from '../contenders/idv-webhooks.ts'
 import { headersOf, type Size } from '../deliveries.ts'

@@ -1,5 +1,5 @@
-// What of an acknowledgement is ours beyond the commit, and the figures of the inbox under load,
-// which inbox.ts measures over HTTP.
+// Measures the package's part of an acknowledgement beyond the commit, and the figures of the inbox
+// under load, which inbox.ts measures over HTTP.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'

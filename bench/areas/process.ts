@@ -58,7 +58,7 @@ async function measureSize(size: Size, isQuick: boolean): Promise<Section[]> {
         const of = (wanted: (name: string) => boolean) =>
           Object.entries(faster).filter(([other]) => wanted(other) && other !== name)
         const recipe = of((other) => other.startsWith('hand-written'))[0]?.[1]
-        // The fastest peer is the one that this contender is least ahead of.
+        // The fastest peer is the peer over which this contender has the smallest lead.
         const peer = of(isPeer).sort(([, one], [, two]) => one - two)[0]?.[1]
         const values: Record<string, number> = { cpu, low, high, wall }
         // Looking at a missing header takes the limit 5 ns: no ratio says anything there.

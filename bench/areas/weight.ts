@@ -1,4 +1,4 @@
-// What the package weighs: installed, imported cold, and bundled for a worker, beside its peers.
+// Weighs the package beside its peers: installed, imported cold, and bundled for a worker.
 import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -209,7 +209,7 @@ async function bundled(contents: string, external: readonly string[]): Promise<n
       ...external,
     ],
     logLevel: 'silent',
-    // What is installed is weighed, not the sources that the compiler's paths name.
+    // The installed files are weighed, not the sources that the compiler's paths name.
     tsconfigRaw: '{}',
   })
   return gzipSync(outputFiles[0]?.contents ?? '', { level: 9 }).length

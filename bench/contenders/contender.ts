@@ -1,11 +1,12 @@
-// What every file of this folder gives: its ways of doing a delivery, grouped by how much they do.
+// The interface of the files in this folder: their ways of handling a delivery, grouped by how much
+// they do.
 import type { Contender } from '../compare.ts'
 
 export interface Sample {
   readonly body: Buffer<ArrayBuffer>
   /** The hex digest of the body. */
   readonly signature: string
-  /** What everybody validates the event's data with. */
+  /** The schema by which all contenders validate the event's data. */
   readonly schema: Schema
   readonly handler: (event: unknown) => boolean
 }

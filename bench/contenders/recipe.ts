@@ -1,4 +1,5 @@
-// What a team writes by hand from a sender's page: a secret as text, hex strings, two Buffers.
+// The code that a team writes by hand from a sender's page: a secret as text, hex strings, two
+// Buffers.
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { secret } from '../deliveries.ts'
 import { type Event, finish, type SetUp, throws, wrongSignature } from './contender.ts'

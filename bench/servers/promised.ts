@@ -1,5 +1,5 @@
-// What the hand-written route with the same promises needs in every framework: bodies that count as
-// they arrive and have a deadline, and the reply.
+// The parts of the hand-written route with the same promises, for every framework: bodies that are
+// counted as they arrive and have a deadline, and the reply.
 import type { IncomingMessage } from 'node:http'
 import type { Sample } from '../contenders/contender.ts'
 import { promised, steps } from '../promised.ts'
@@ -37,7 +37,7 @@ export function readPromised(request: IncomingMessage): Promise<Buffer> {
   })
 }
 
-/** The same of a `Request`. */
+/** Reads the body of a `Request`, with the same promises. */
 export function fetchPromised(request: Request): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const length = Number(request.headers.get('content-length') ?? Number.NaN)

@@ -22,7 +22,7 @@ export type Route = { readonly listener: RequestListener } | { readonly fetch: F
 /** Makes the route of one way; undefined where a framework has no middleware of that peer. */
 export type MakeRoute = (way: Way, sample: Sample) => Promise<Route | undefined>
 
-/** What the bare and the hand-written route do with a body that was read. */
+/** The work of the bare and of the hand-written route on a body that was read. */
 export type Work = (body: Buffer, signature: string | undefined) => unknown
 
 export function workOf(way: Way, sample: Sample): Work | undefined {

@@ -1,4 +1,4 @@
-// What receivers and workers share: npm install pg idv-webhooks
+// Shared by receivers and workers: npm install pg idv-webhooks
 import { createReceiver } from 'idv-webhooks'
 import { createInbox } from 'idv-webhooks/inbox'
 import { fromPg, postgresStore } from 'idv-webhooks/inbox/postgres'

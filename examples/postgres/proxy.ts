@@ -1,4 +1,4 @@
-// A TCP proxy, in the place of the one that your database has: a load balancer, a sidecar.
+// A TCP proxy in place of your database's own: a load balancer, a sidecar.
 import { connect, createServer } from 'node:net'
 
 const { TARGET = 'postgres:5432', PORT = '6432' } = process.env

@@ -28,7 +28,7 @@ writeReferenceIndex(await writeApi())
 await build(join(root, 'scripts/site'))
 
 const dist = join(root, 'scripts/site/dist')
-// What llms.txt links to: the Markdown itself, at the paths of the package.
+// The targets of llms.txt's links: the Markdown files, at the paths of the package.
 for (const folder of ['docs', 'examples']) {
   cpSync(join(root, folder), join(dist, 'source', folder), { recursive: true })
 }

@@ -26,7 +26,7 @@ export interface LimiterOptions {
   /** 200 by default, the limit of the Professional and Business plans. */
   readonly perMinute?: number | undefined
   /**
-   * By default a clock that never goes back and counts the time for which the process was frozen.
+   * By default a clock that never goes back, and that counts time for which the process was frozen.
    */
   readonly now?: Clock | undefined
 }

@@ -86,7 +86,7 @@ export interface ReconcileProgress {
   readonly read: number
   /** Events that must have happened. */
   readonly events: number
-  /** Those of `derived` that the inbox had not seen. */
+  /** The number of derived events that the inbox had not seen. */
   readonly missing: number
   readonly fed: number
 }
@@ -100,12 +100,12 @@ export interface ReconcileReport {
   readonly events: {
     /** Events that must have happened, derived from what the API shows. */
     readonly derived: number
-    /** Those of `derived` that the inbox had seen. */
+    /** The number of derived events that the inbox had seen. */
     readonly present: number
     readonly missing: number
-    /** Those of `missing` that the inbox kept. */
+    /** The number of missing events that the inbox kept. */
     readonly fed: number
-    /** Those of `missing` that arrived during the run, by webhook or from another run. */
+    /** The number of missing events that arrived during the run, by webhook or from another run. */
     readonly arrived: number
     readonly failed: number
   }

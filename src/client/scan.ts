@@ -28,7 +28,7 @@ interface ScanOptions {
 }
 
 /**
- * Reads the records updated since a bound, then those that moved to the front meanwhile or have
+ * Reads the records updated since a bound, then records that moved to the front meanwhile or have
  * expired.
  */
 async function* scanVerifications(

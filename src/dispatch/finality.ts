@@ -19,7 +19,7 @@ export interface Replaced extends EntryOrder {
   readonly at?: number
 }
 
-/** The last decision of a verification, and the one that it replaced. */
+/** The last decision of a verification, and the decision that it replaced. */
 export interface Decision extends Replaced {
   readonly replaced?: Replaced
 }

@@ -37,7 +37,9 @@ export class RunningHandlers {
     this.#running.delete(run)
   }
 
-  /** Aborts the handlers that run, and all later ones; those that ran for `timeout` ms time out. */
+  /**
+   * Aborts the running handlers, and all later ones; a handler that ran for `timeout` ms times out.
+   */
   abort(reason: unknown, timeout = Number.POSITIVE_INFINITY): void {
     this.reason = reason
     this.#timeout = timeout

@@ -37,7 +37,7 @@ export interface ProcessState {
   /** The process is about to exit: receivers reject deliveries, and workers claim nothing. */
   isEnding: boolean
   readonly shutdown: Shutdown
-  /** By the path of the inbox's file, or by the inbox if it has none. */
+  /** The key is the path of the inbox's file, or the inbox if it has no file. */
   readonly workers: Map<string | object, WorkerHolder>
   readonly leaseHolders: Set<LeaseHolder>
   /** The SQLite files that stores have open, by path; the store knows the type. */

@@ -14,9 +14,9 @@ export interface EncryptionOptions {
   /** Older keys, to decrypt older content. */
   readonly previous?: readonly EncryptionKey[]
   /**
-   * Also accepts entries stored before encryption was enabled. While this is on, anyone who can
-   * write to the store can inject events, so remove it once they are handled. Without it such
-   * entries become dead letters (`UNREADABLE`).
+   * Accepts entries that were stored before encryption was enabled, too. While this is on, anyone
+   * who can write to the store can inject events, so remove it once they are handled. Without it
+   * such entries become dead letters (`UNREADABLE`).
    */
   readonly acceptUnencrypted?: boolean
 }

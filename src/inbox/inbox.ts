@@ -266,7 +266,7 @@ export class DurableInbox extends InboxAdmin implements Inbox {
     return (accepted ?? conflict ?? kept[0]) as Kept
   }
 
-  /** Inserts a duplicate once more if it is a later occurrence than the one that reconcile fed. */
+  /** Inserts a duplicate once more if it occurred later than the event that reconcile fed. */
   async #recurred(
     arrival: Arrival,
     deps: EntryDeps,

@@ -37,7 +37,7 @@ export async function assignedEntry(
   const entry = toNewEntry(arrival, deps)
   const { lane, name, aliases } = entry
   const time = timeOf(arrival)
-  // The last alias is the one that a webhook and reconcile share.
+  // A webhook and reconcile share the last alias.
   const key = aliases?.at(-1)?.key
   if (time === undefined || name === undefined || key === undefined) return entry
   const tenant = lane.split('.')[1] ?? ''

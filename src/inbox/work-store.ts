@@ -186,8 +186,9 @@ export interface StoreTx<Tx = unknown> {
 /** The part of a store that the receiver and the worker use. */
 export interface WorkStore<Tx = unknown> {
   /**
-   * The store orders a lane by its commits: an entry that commits later must not precede one that was
-   * already claimed. Once `signal` is aborted the caller is gone: drop an insert that was not sent.
+   * The store orders a lane by its commits: an entry that commits later must not precede an entry
+   * that was already claimed. Once `signal` is aborted the caller is gone: drop an insert that was
+   * not sent.
    */
   insert(entry: NewEntry, signal?: AbortSignal): Promise<Inserted>
   /** Inserts several entries in one commit, in their order. */

@@ -50,7 +50,7 @@ export const limits = {
 /** zod's own messages: `zod/mini` has none unless the application sets them for the whole process. */
 const english = { error: /* @__PURE__ */ en().localeError }
 
-/** A documented value, or one that the service adds later; keeps completion in editors. */
+/** A documented value, or a value that the service adds later; keeps completion in editors. */
 export type Open<Value extends string> = Value | (string & Record<never, never>)
 
 /** Takes every string, typed with the documented values first. */

@@ -14,7 +14,7 @@ export type PublicKeyName = 'ed25519' | 'es256' | 'rs256'
 export type Grammar =
   /** One or more signatures, separated by commas or spaces. */
   | 'plain'
-  /** The same, each after a prefix such as `sha256=` or `HMAC `. */
+  /** One or more signatures, each after a prefix such as `sha256=` or `HMAC `. */
   | { readonly prefix: string; readonly optional?: boolean }
   /** `t=…,v1=…`: pairs; several groups, and several signatures in one, allowed. */
   | { readonly pairs: PairsGrammar }

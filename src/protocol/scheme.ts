@@ -120,8 +120,9 @@ export const schemes = {
     })
   },
   /**
-   * A shared token that comes with every delivery as it is. It proves who sent it as long as nobody
-   * reads it, and says nothing of the bytes: a receiver takes it only with `authenticity: 'token'`.
+   * A shared token that every delivery carries. It proves the sender only as long as it stays
+   * secret, and says nothing about the bytes: a receiver accepts it only with `authenticity:
+   * 'token'`.
    *
    * @example schemes.token({ header: 'Authorization', prefix: 'Bearer ' })
    */
@@ -155,7 +156,7 @@ export const schemes = {
   define,
 }
 
-/** One that came back from JSON, as a capture holds it. */
+/** Restores a definition that came back from JSON, as a capture holds it. */
 function unsignedAgain(definition: SchemeDefinition): Scheme {
   const { algorithm, header, grammar, addresses } = definition as SchemeDefinition & Partial<Scheme>
   if (algorithm === 'ip') return schemes.ip(addresses ?? { allow: [], proxies: 0 })

@@ -270,7 +270,7 @@ export function challengeAnswer({ challenge }: Vendor, body: unknown): string | 
   return value === undefined ? undefined : JSON.stringify({ [challenge.echo]: value })
 }
 
-/** A client is the one that its verifications name, where its event says so too. */
+/** The entity of an event: the client that its verifications name too, if the event says so. */
 function entityOf(name: string, { id, clientId }: Readonly<Record<string, unknown>>) {
   const isClient = name.startsWith('client.')
   const own = isClient ? (clientId ?? id) : id

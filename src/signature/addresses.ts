@@ -36,7 +36,7 @@ export class AddressList implements AddressCheck {
     this.#ranges = allow.map(parseRange).filter((range) => range !== undefined)
   }
 
-  /** Entries to the left of the one that the outermost own proxy appended may be forged. */
+  /** Entries to the left of the entry that the outermost own proxy appended may be forged. */
   allows(peer: string | undefined, forwarded: readonly string[]): boolean {
     const hops = forwarded.flatMap((value) => value.split(',')).map((hop) => hop.trim())
     const hop = this.proxies === 0 ? peer : hops.at(-this.proxies)

@@ -104,7 +104,7 @@ async function ofMismatch(evidence: Evidence): Promise<Diagnosis | undefined> {
   return undefined
 }
 
-/** The same secret with its text read in another encoding; undefined if that is impossible. */
+/** Reads the text of a secret in another encoding; undefined if that is impossible. */
 function readAs(
   decoding: Scheme['key'],
   { material }: SecretKey,

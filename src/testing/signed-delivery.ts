@@ -19,7 +19,7 @@ export interface SignedDeliveryOptions {
   /** The delivery's id, for schemes that sign one. */
   readonly id?: string
   readonly url?: string
-  /** Further headers; those that the scheme signs by name are signed. */
+  /** Further headers; a header that the scheme signs by name is signed. */
   readonly headers?: Readonly<Record<string, string>>
   /** Makes a delivery that a receiver rejects. */
   readonly tamper?: Tampering | undefined

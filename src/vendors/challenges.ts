@@ -1,5 +1,5 @@
 // The challenges by which senders try an address before they use it, as responders for the option
-// `respond`. A challenge runs no handler of yours but those that match its event.
+// `respond`. A challenge runs only the handlers that match its event.
 import { makeHmacKey } from '#hmac'
 import { checkOptionNames, invalid } from '../foundation/check.ts'
 import type { HandshakeRequest, Reply, Responder } from '../outcome/reply.ts'
@@ -9,7 +9,7 @@ import { toHex } from '../signature/encoding.ts'
 
 const utf8 = new TextEncoder()
 
-/** Printable and short: what is echoed came from whoever asked. */
+/** Printable and short, because an unauthenticated client chose the echoed text. */
 const echoable = /^[\x20-\x7e]{1,1024}$/
 
 function echo(text: string | null): Reply | undefined {

@@ -1,5 +1,5 @@
-// The same event as a vendor would send it: its fixture of that name, with our values put where its
-// documents place them. Fields that a vendor does not send are left out.
+// Writes an event as a vendor would send it: takes the vendor's fixture of that name, and puts our
+// values where the vendor's documents place them. Fields that a vendor does not send are left out.
 import { isObject } from '../protocol/json-paths.ts'
 import { readVendorEvent, type Vendor, type VendorFixture } from '../protocol/vendor.ts'
 

@@ -55,7 +55,10 @@ export function didit(): Vendor {
   })
 }
 
-/** Of a flat body, and of one that has an envelope, as the page of business verification shows it. */
+/**
+ * Paths in a flat body, and in a body with an envelope, as the page of business verification shows
+ * it.
+ */
 const changed = (is: EventName, ...statuses: string[]): readonly VendorRule[] => [
   { when: { webhook_type: ['status.updated', null], event: null, status: statuses }, is },
   { when: { event: 'status.updated', 'data.status': statuses }, is },

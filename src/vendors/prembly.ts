@@ -1,5 +1,5 @@
-// Prembly (Identitypass): a base64 HMAC-SHA256 of the body. Its key is what Prembly calls your public
-// key, so keep that secret: whoever has it can sign.
+// Prembly (Identitypass): a base64 HMAC-SHA256 of the body. Its key is the one that Prembly calls
+// your public key: keep it secret, because its holder can sign.
 import { defineVendor, type Vendor } from '../protocol/vendor.ts'
 import { bodyHmac } from './body-hmac.ts'
 

@@ -27,7 +27,7 @@ export function veriff(): Vendor {
         ...['checkType', 'data.checkType', 'eventType'],
       ],
       subject: ['verification.id', 'sessionId', 'data.sessionId', 'data.verification.id', 'id'],
-      // Of its step events, which state no time: a resubmission is another attempt.
+      // Step events state no time: a resubmission is another attempt.
       id: ['attemptId', 'action'],
       occurredAt: ['verification.decisionTime', 'time', 'acceptanceTime', 'createdAt'],
       dedupe: 'body',

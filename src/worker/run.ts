@@ -155,7 +155,10 @@ export class WorkerRun {
     this.#wakeUp?.()
   }
 
-  /** Begins a scope whose handlers are aborted after `ms`; those that ran for half of it time out. */
+  /**
+   * Begins a scope whose handlers are aborted after `ms`; a handler that ran for half of it times
+   * out.
+   */
   beginScope(ms: number): HandlerScope {
     const running = new RunningHandlers()
     this.#scopes.add(running)

@@ -1,4 +1,4 @@
-// Streams that a hook of the app has put in place of the request: they break, and nobody may die.
+// A hook of the app replaces the request's stream, and that stream breaks: no process may end.
 import type { AddressInfo } from 'node:net'
 import { Transform } from 'node:stream'
 import { createGunzip } from 'node:zlib'

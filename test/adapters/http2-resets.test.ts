@@ -11,7 +11,7 @@ const bodyOf = (id: number) => `{"id":"e${id}","event":"client.created","data":{
 const body = bodyOf(1)
 const length = { 'content-length': String(body.length) }
 
-/** One that knows its sender by signatures, and one that knows it by a token alone; both keep. */
+/** A receiver that verifies signatures and a receiver that verifies a token; both keep. */
 const receivers = {
   'a signature': () => receiving({}),
   'a token': () => {

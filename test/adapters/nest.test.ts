@@ -22,7 +22,7 @@ Body()(Orders.prototype, 'create', 0)
 const create = Object.getOwnPropertyDescriptor(Orders.prototype, 'create')
 Post()(Orders.prototype, 'create', create as PropertyDescriptor)
 
-/** Lets nobody in without a token, on every route of the application. */
+/** Rejects every request without a token, on every route of the application. */
 const guard = {
   provide: APP_GUARD,
   useValue: {
@@ -128,7 +128,7 @@ test('an application without a server, as of a worker or a script, starts and ha
   onTestFinished(() => void process.off('uncaughtException', note))
   const module = WebhookModule.forRoot({ receiver, path: '/webhooks' })
   const app = await NestFactory.createApplicationContext(module, { logger: false })
-  // What a subscriber throws, rxjs reports in a timer.
+  // rxjs throws a subscriber's error again in a timer.
   await new Promise((resolve) => setTimeout(resolve, 10))
   expect(app.get<Receiver>(webhookReceiver, { strict: false })).toBe(receiver)
   await app.close()

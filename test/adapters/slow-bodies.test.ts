@@ -200,7 +200,7 @@ test('over fetch what was refused unread ends its connection, whatever its metho
   expect(await connectionOf({ ...post, headers: kind })).toEqual([415, 'close'])
   // A host may hand on a GET without the body that comes with it.
   expect(await connectionOf({ method: 'GET', headers: signed })).toEqual([405, 'close'])
-  // What came to its end leaves the connection to the next delivery.
+  // A complete body leaves the connection to the next delivery.
   const forged = { ...type, ...(await sign(body, { secret: 'another-secret' })) }
   expect(await connectionOf({ ...post, headers: forged })).toEqual([401, null])
   expect(await connectionOf({ ...post, headers: signed })).toEqual([200, null])

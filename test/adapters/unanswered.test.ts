@@ -1,4 +1,4 @@
-// Nobody hears the promise of a listener: what throws behind it must end no process.
+// The server ignores the promise of a listener: an error behind it must not end the process.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import express from 'express'

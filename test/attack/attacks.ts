@@ -151,7 +151,7 @@ export async function crumbled(
 }
 
 export async function endlessly(framework: Framework, signed: boolean): Promise<Finding> {
-  // What is thrown away waits for the collector: hundreds of megabytes in ten seconds.
+  // Discarded bytes wait for the collector: hundreds of megabytes in ten seconds.
   const figures = await against(framework, { memory: 120 }, async (target) => {
     const attack = endless(target, { signed, most: 15_000 })
     const meanwhile = await genuine(target)

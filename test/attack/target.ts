@@ -131,7 +131,7 @@ async function startNext(env: NodeJS.ProcessEnv): Promise<Target> {
     said += chunk
     if (/ready/i.test(said)) break
   }
-  // What it logs from now on must not fill the pipe.
+  // Later log lines must not fill the pipe.
   child.stdout.resume()
   return new Target(child, { port, stats }, env.SCHEME)
 }

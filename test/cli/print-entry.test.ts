@@ -1,4 +1,4 @@
-// Entries of a file that somebody else wrote: what its columns hold is text from outside.
+// Entries of a file that another program wrote: the text in its columns is untrusted.
 import { expect, test } from 'vitest'
 import type { Entry } from '../../src/inbox/entry.ts'
 import { entryDetails, entryTable, paintState } from '../../tools/cli/inbox/print-entry.ts'

@@ -1,4 +1,4 @@
-// What a recorder answers to bodies that are too large.
+// The recorder's answers to bodies that are too large.
 import { expect, onTestFinished, test } from 'vitest'
 import { startRecorder } from '../../tools/cli/recorder.ts'
 

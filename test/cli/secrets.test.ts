@@ -1,4 +1,4 @@
-// What a secret file may hold: bare secrets, JSON, or the variables of an env file.
+// The forms of a secret file: bare secrets, JSON, or the variables of an env file.
 import { Readable } from 'node:stream'
 import { expect, test } from 'vitest'
 import { findSecrets } from '../../tools/cli/secrets.ts'

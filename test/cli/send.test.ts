@@ -1,4 +1,4 @@
-// What send and doctor make of a vendor's preset, and what they say of a response.
+// How send and doctor use a vendor's preset, and what they print of a response.
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { errorPage, type OutcomeCode } from 'idv-webhooks'

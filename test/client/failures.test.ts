@@ -123,7 +123,7 @@ describe('faults of a sandbox', () => {
     for (const over of ['fetch', 'HTTP'] as const) {
       const retry = { baseDelay: 0, maxRetryAfter: 0 }
       const { sandbox, api } = await open(over, { retry, timeout: 500 })
-      // What is made first has all the time that a busy machine needs.
+      // The first request has all the time that a busy machine needs.
       const { id } = await api.clients.create({ nameFirst: 'Ada' }, { timeout: 10_000 })
       strike(sandbox, { ...fault, path: '/clients' })
       expect(await api.clients.get(id)).toMatchObject({ nameFirst: 'Ada' })
@@ -481,7 +481,7 @@ test('a signal that outlives its calls keeps nothing of them', async () => {
   const api = client(baseUrl, { limiter: 10_000 })
   for (let call = 0; call < 5; call++) await failure(api.clients.list({}, { signal }))
   expect(getEventListeners(signal, 'abort')).toEqual([])
-  // A combined signal is held by those that it was made of for as long as they live.
+  // The sources of a combined signal hold it for as long as they live.
   expect(combined).not.toHaveBeenCalled()
 })
 

@@ -152,7 +152,7 @@ describe('the limiter', () => {
     const limiter = createLimiter({ perMinute: 3, now: () => new Date(at) })
     for (const timeout of [60_000, 60_000, 5_000]) await limiter.acquire(undefined, timeout)
     at = 66_000
-    // The one that ended at 6 s is a minute old, though it began last.
+    // The request that ended at 6 s is a minute old, though it began last.
     await limiter.acquire(undefined, 1_000)
     at = 3_600_000
     for (const timeout of [1_000, 1_000, 1_000]) await limiter.acquire(undefined, timeout)

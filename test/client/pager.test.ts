@@ -96,7 +96,7 @@ describe('iterate', () => {
     const { api, sandbox, ids } = await filled(20)
     const got = await collect(
       api.verifications.iterate({ sort: 'updated_at', limit: 5 }),
-      // Each one that was read moves to the front and shifts the rest.
+      // Each record that was read moves to the front and shifts the others.
       async () => {
         const next = ids.shift()
         if (next) await sandbox.act(next, 'start', { force: true })

@@ -25,7 +25,7 @@ function interrupted(api: ApiClient, limit: number, between: () => Promise<unkno
   return { client: { ...api, verifications: { ...api.verifications, iterate } }, walks }
 }
 
-/** So many verifications of which nobody told us, a second apart; the newest first. */
+/** That many verifications without a webhook, a second apart; the newest first. */
 async function lost(count: number) {
   const setup = await open()
   const { sandbox, api } = setup
@@ -76,7 +76,7 @@ describe('records that change during a run', () => {
     expect(dry.gap.byName).toEqual({ 'verification.submitted': 1 })
     const report = await reconcile({ client: api, receiver, since, now })
     expect(report.gap.byName).toEqual({ 'verification.created': 1, 'verification.submitted': 1 })
-    // What the inbox may have forgotten is not taken again.
+    // Events that the inbox may have forgotten are not fed again.
     await sandbox.clock.advance({ days: 8 })
     await sandbox.act(old, 'approve')
     const { watermark } = report

@@ -589,7 +589,7 @@ describe('a start in the future', () => {
 })
 
 describe('a service that sorts in another order', () => {
-  /** The same lists, oldest first. */
+  /** The lists, oldest first. */
   const reversed = (api: ApiClient): ApiClient => {
     const flip = (list: { toArray(options: { max: number }): Promise<unknown[]> }) => ({
       async *pages() {
@@ -758,7 +758,7 @@ describe('the watermark', () => {
     }
     const all = events.length + 2
     expect(derived.slice(0, 2)).toEqual([all, all])
-    // What the inbox will one day have forgotten must not look missing then.
+    // Events that the inbox will have forgotten one day must not look missing then.
     await sandbox.clock.advance({ days: 31 })
     const late = await reconcile({ client: api, receiver, since, now })
     expect(late.gap.byName).not.toHaveProperty('verification.created')
@@ -799,7 +799,8 @@ describe('the watermark', () => {
     drop(sandbox)
     const [created = ''] = await live(setup, 1)
     const report = await reconcile({ client: api, receiver, since: watermark, now } as never)
-    // One that was never begun has expired meanwhile, and the date of one that expired early has come.
+    // A verification that was never begun has expired meanwhile; the date of another, which expired
+    // early, has come.
     expect(report.events).toMatchObject(expected)
     expect(created).toContain('created')
   })

@@ -1,4 +1,4 @@
-// What reconcile has fed and happens again: a decision that is taken back and taken again.
+// A decision that reconcile has fed is reversed and made again.
 import { createReceiver, createWorker, type SecretOption } from 'idv-webhooks'
 import { createInbox, type InboxStore, memoryStore } from 'idv-webhooks/inbox'
 import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
@@ -28,7 +28,7 @@ interface Stated {
   readonly id?: string
   /** Milliseconds after the last event that reconcile has fed. */
   readonly after: number
-  /** The same of the record in the event. */
+  /** The time of the record in the event. */
   readonly updated?: number
 }
 

@@ -49,7 +49,7 @@ export async function serve(listener: RequestListener) {
   return { port, seen, baseUrl: `http://127.0.0.1:${port}/v2/api` }
 }
 
-/** What a promise rejects with. */
+/** Returns the reason of a rejected promise. */
 export async function failure(work: Promise<unknown>): Promise<unknown> {
   return work.then(
     () => {

@@ -21,7 +21,7 @@ const doors = Object.keys(exports)
     return [door, source] as const
   })
 
-/** What importing a file brings at once, and what it brings only when asked. */
+/** The modules that an import loads at once, and those that it loads on demand. */
 async function imports(source: string) {
   const { metafile } = await build({
     entryPoints: [join(root, source)],

@@ -47,7 +47,7 @@ interface Leaving {
 
 type Send = (path: string, init?: RequestInit) => Promise<Response>
 
-/** What the pages do: they load the page, keep its cookie, and bring its token. */
+/** A client like the pages: it loads the page, keeps its cookie and sends its token. */
 async function session(send: Send) {
   const page = await send('/')
   expect(page.status).toBe(200)
@@ -185,7 +185,7 @@ describe('mounted in', () => {
 })
 
 test.each([
-  // As one that some hosts cannot write, because it is nested too deeply.
+  // An error that some hosts cannot write, because it is nested too deeply.
   ['left what cannot be written', { id: 1n }],
   ['left nothing', undefined],
 ])('behind a parser that %s, no request rejects the listener', async (_, body) => {
@@ -617,7 +617,7 @@ test('an open tab ends with its inbox, and leaves that to the next owner', async
   await successor.open()
   await successor.close()
   expect(inbox.isClosed).toBe(true)
-  // Whoever asks for more than that opens it.
+  // A console with less protection than this is open to every client.
   expect((await fetch(`${url}/api/overview`)).status).toBe(200)
   expect(inbox.isClosed).toBe(false)
   const live = await fetch(`${url}/api/events`)

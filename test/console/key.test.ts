@@ -33,7 +33,7 @@ const codeOf = async (response: Response) =>
 const links = () =>
   warned.mock.calls.map(([message]) => {
     expect(message).toMatch(/^IDV_CONSOLE_KEY: /)
-    // Its host would be that of whoever asked.
+    // The client would choose the host.
     expect(message).not.toContain('localhost')
     return new URL(/\/\S*/.exec(String(message))?.[0] ?? '', origin)
   })

@@ -16,7 +16,7 @@ export function listening(server: Server, port = 0): Promise<string> {
   })
 }
 
-/** Ends it, and the streams that somebody still reads. */
+/** Ends the server and the streams that clients still read. */
 export function ended(server: Server): Promise<void> {
   server.closeAllConnections()
   return new Promise((resolve) => server.close(() => resolve()))

@@ -37,7 +37,7 @@ const receiver = createReceiver({
 
 interface Data {
   readonly id: string
-  /** What the handler does to this event. */
+  /** The handler's behaviour for this event. */
   readonly fate?: string
 }
 
@@ -51,7 +51,7 @@ async function misbehave(fate: string | undefined, run: Run, signal: AbortSignal
   if (fate === 'throws') throw new Error('it always fails')
   if (fate === 'fails-first' && attempt === 1) throw new Error('it fails once')
   if (fate === 'hangs' && attempt === 1) {
-    // Nobody listens to it, but the history must tell when it lost its right.
+    // No code listens, but the history must show when the process lost its right.
     await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()))
     note({ type: 'fenced', ...run })
     await new Promise(() => {})

@@ -177,7 +177,8 @@ test('SIGTERM under load burns no attempt, and every request that was begun is a
   await new Promise((resolve) => setTimeout(resolve, 60))
   bench.signal('SIGTERM')
   expect(await bench.ended()).toBe(0)
-  // What had not reached the app when it stopped listening hears nothing, and is sent again.
+  // A delivery that had not reached the app when it stopped listening gets no answer and is sent
+  // again.
   expect((await statuses).filter((status) => ![0, 202, 503].includes(status))).toEqual([])
   const left = (await bench.read()).happenings.findLast(({ type }) => type === 'exit')
   if (left?.type !== 'exit') throw new Error('the app did not tell how it ended')

@@ -1,4 +1,4 @@
-// What a worker keeps of an entry that it has settled, on SQLite.
+// The memory that a worker holds of an entry that it has settled, on SQLite.
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -63,7 +63,7 @@ test('a worker keeps less than 40 bytes of an entry that it has settled', async 
   }
   await worker.drain()
   await inbox.close()
-  // What is kept of each entry shows every time; V8 gives megabytes back, or takes them, once.
+  // A leak of each entry shows in every round; V8 returns or takes megabytes once.
   const [, median = Number.NaN] = kept.toSorted((one, other) => one - other)
   expect(median, `bytes of an entry in each round: ${kept}`).toBeLessThan(40)
 }, 300_000)

@@ -153,7 +153,7 @@ export class Bench {
     }
   }
 
-  /** What the file and both sides tell, once the app has ended. */
+  /** The evidence of the file and both sides, once the app has ended. */
   async read(file = this.live): Promise<History> {
     const keys = await keysIn(file)
     const db = new DatabaseSync(file, { readOnly: true })

@@ -8,7 +8,7 @@ import { createProgram, summaries } from '../../tools/cli/program.ts'
 import { refuseSecretArguments } from '../../tools/cli/secrets.ts'
 import type { Session } from '../../tools/cli/session.ts'
 
-/** What a user may paste in the wrong place. */
+/** Values that a user may paste in the wrong place. */
 export const pasted = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'
 
 const nowhere = { write: () => true, isTTY: false, on: () => nowhere } as never

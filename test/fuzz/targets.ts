@@ -1,4 +1,5 @@
-// What is fuzzed, each with what must hold of any input. A target throws where it does not hold.
+// The targets of the fuzzer, each with the property that holds for any input. A target throws if it
+// does not hold.
 import { createHmac } from 'node:crypto'
 import { createReceiver, parse, type Scheme, schemes, sign, verify } from 'idv-webhooks'
 import { createSandbox } from 'idv-webhooks/sandbox'
@@ -66,7 +67,7 @@ const grammars: readonly Scheme[] = [
   }),
 ]
 
-/** No header makes any grammar throw, or proves bytes that nobody signed. */
+/** No header makes a grammar throw, or proves unsigned bytes. */
 async function readsHeaders(data: Uint8Array) {
   const scheme = grammars[(data[0] ?? 0) % grammars.length]
   const [header, body] = halves(data.subarray(1))
@@ -125,7 +126,7 @@ async function answers(data: Uint8Array) {
       seed: 1,
       rateLimit: false,
       now: '2026-01-01T00:00:00Z',
-      // Who moves the clock by a year waits for the retries of a year.
+      // A clock that moves by a year runs a year of retries.
       fetch: async () => new Response(null, { status: 204 }),
     })
   }
@@ -135,7 +136,7 @@ async function answers(data: Uint8Array) {
   const url = URL.parse(path, `${sandbox.baseUrl}/`)
   // No Request can be made of an address with a user's name in it.
   if (url?.username !== '' || url.password !== '') return
-  // What no request can be made for.
+  // Input of which no request can be made.
   if (url.username !== '' || url.password !== '') return
   const headers = { 'x-api-key': sandbox.apiKey, 'content-type': 'application/json' }
   const given = verb === 'GET' ? {} : { body: new Uint8Array(body) }

@@ -56,17 +56,38 @@ test('the word check sees what it looks for', () => {
   }
 })
 
-/** A docstring, or the header of a file, that describes a thing by a question instead of a noun. */
-const question = /(?:\/\*\*\s+(?:\* )?|^\/\/ )(?:What|Whose|Whom)\b/
+/** The beginning of a docstring, or of a file's header, without a subject or a verb. */
+const fragment = /^(?:Of|By|Also|The same|Those|Who|Whose|Whom|What)\b(?! default\b)/
+/** Words that do not say who acts. */
+const unnamed = /\b(?:whoever|nobody|somebody|those that)\b/i
 
-test('no docstring and no header begins with What or Whose', () => {
+/** Docstrings, and headers of files. */
+function docstringsOf(text: string): readonly string[] {
+  const found = text.matchAll(/\/\*\*([\s\S]*?)\*\/|^((?:\/\/.*\n)+)/gm)
+  const plain = [...found].map(([, doc, header]) => doc ?? header ?? '')
+  return plain.map((one) =>
+    one
+      .replaceAll(/\n[ \t]*(?:\*|\/\/)|^\/\//g, ' ')
+      .replaceAll(/\s+/g, ' ')
+      .trim(),
+  )
+}
+
+test('a docstring says who does what: it is no fragment, and names the actor', () => {
   const all = [...sources, ...filesIn('tools', '.tsx')]
-  expect(all.filter((file) => question.test(textOf(file)))).toEqual([])
+  const found = all.flatMap((file) =>
+    docstringsOf(textOf(file))
+      .filter((one) => fragment.test(one) || unnamed.test(one))
+      .map((one) => `${file}: ${one}`),
+  )
+  expect(found).toEqual([])
 })
 
 test('the check of docstrings sees both forms and no inline comment', () => {
-  expect(question.test('// What a delivery is.')).toBe(true)
-  expect(question.test('  /** What a run needs. */')).toBe(true)
-  expect(question.test('  /**\n   * Whose person is forgotten.\n   */')).toBe(true)
-  expect(question.test('const a = 1\n  // What is left is read.')).toBe(false)
+  const fragments = (text: string) => docstringsOf(text).filter((one) => fragment.test(one))
+  expect(fragments('// What a delivery is.\n')).toHaveLength(1)
+  expect(fragments('  /** What a run needs. */')).toHaveLength(1)
+  expect(fragments('  /**\n   * Whose person is forgotten.\n   */')).toHaveLength(1)
+  expect(fragments('const a = 1\n  // What is left is read.\n')).toEqual([])
+  expect(fragments('/** By default 10 ms. */')).toEqual([])
 })

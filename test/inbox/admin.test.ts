@@ -1,4 +1,4 @@
-// What operators ask: questions that mean nothing are refused, and no question reaches a delivery.
+// The queries of operators: an invalid query is rejected, and no query reaches a delivery.
 import { DatabaseSync } from 'node:sqlite'
 import { memoryStore } from 'idv-webhooks/inbox'
 import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
@@ -112,7 +112,7 @@ describe.each(stores)('an operator of %s', (_, store) => {
     const second = await inbox.find({ limit: 500, cursor: first.cursor ?? '' })
     const newest = [...first.entries, ...second.entries].map(({ eventId }) => eventId)
     broken = false
-    // What is due is handled before the next page is opened again.
+    // Due entries are handled before the next page is redriven.
     const reopen = kept.reopen.bind(kept)
     kept.reopen = async (reopening) => {
       const count = await reopen(reopening)

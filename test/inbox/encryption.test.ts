@@ -190,7 +190,7 @@ describe('a rolling change of the key, where several processes share the store',
     expect(await one.worker.runOnce()).toMatchObject({ done: 1 })
     await one.deliver(event())
     expect(await two.worker.runOnce()).toMatchObject({ done: 1 })
-    // A process of step one may start again, a roll-back to it too, and whoever comes after it.
+    // A process of step one may start again, after a roll-back too, and processes of later steps.
     const again = join(announced)
     await two.deliver(event())
     expect(await again.worker.runOnce()).toMatchObject({ done: 1 })
@@ -223,7 +223,7 @@ describe('a rolling change of the key, where several processes share the store',
     await two.deliver(event())
     expect(await old.worker.runOnce()).toMatchObject({ done: 1, dead: 1 })
     await expect(join(before).inbox.open()).rejects.toMatchObject({ code: 'STORE_SEALED' })
-    // What opens it again, and what becomes of the dead letter.
+    // The key that opens the entry again, and the state of the dead letter.
     await join(announced).inbox.open()
     expect(await two.inbox.redrive({ state: 'dead' })).toBe(1)
     expect(await two.worker.runOnce()).toMatchObject({ done: 1 })

@@ -1,4 +1,4 @@
-// What is past its time or was forgotten leaves no copy: not in the file, not in its log.
+// Content past its retention or forgotten leaves no copy, neither in the file nor in its log.
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -286,7 +286,7 @@ describe('a worker erases what is past its retention', () => {
     fail(true)
     await worker.runOnce()
     await worker.runOnce()
-    // What failed is no purge: the next drain tries again.
+    // A failed purge does not count: the next drain tries again.
     expect(seen.filter(({ type }) => type === 'store')).toHaveLength(2)
   })
 

@@ -1,4 +1,5 @@
-// What holds a lane, and what must never hold it: time, clocks and policies that changed.
+// The reasons for which a lane is held, and the ones for which it never is: time, clocks and
+// policies that changed.
 import { memoryStore } from 'idv-webhooks/inbox'
 import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
 import { fakeClock } from 'idv-webhooks/testing'

@@ -6,7 +6,7 @@ import { expect } from 'vitest'
 import type { Claimed, Settlement } from '../../src/inbox/work-store.ts'
 import { leaseOf, newEntry } from '../../tools/conformance/store-cases.ts'
 
-/** What a run has seen of one store, so that later steps can speak of it. */
+/** What a run has observed of one store, for its later steps. */
 interface Seen {
   readonly store: InboxStore
   readonly claimed: Claimed[]
@@ -35,7 +35,7 @@ const arrival = fc.record({
   related: fc.option(fc.nat({ max: 1 }).map((at) => `client-${at}`)),
 })
 
-/** What comes at once in one lane answers as if it came one by one. */
+/** Simultaneous arrivals in one lane get the answers of successive ones. */
 const insert = fc
   .record({ lane, arrivals: fc.array(arrival, { minLength: 1, maxLength: 4 }) })
   .map(({ lane: name, arrivals }): Step => {
@@ -95,7 +95,7 @@ const settle = fc.array(ending, { minLength: 1, maxLength: 4 }).map((all): Step 
   }
 })
 
-/** What was claimed turns out to be something else. */
+/** The claimed entry turns out to be another event. */
 const assign = fc.record({ at: pick, lane, arrival }).map(({ at, lane: name, arrival }): Step => {
   const { key, digest, alias, related: client } = arrival
   return {

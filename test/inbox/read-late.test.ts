@@ -1,4 +1,4 @@
-// What arrived while nobody could read it, and is redriven after the fix.
+// Entries that could not be read when they arrived, and are redriven after the fix.
 
 import { type Scheme, schemes } from 'idv-webhooks'
 import { createClient, reconcile } from 'idv-webhooks/client'
@@ -173,7 +173,7 @@ test('conflicts not with itself where repeats have a part alone in common', asyn
   expect((await inbox.find()).entries).toHaveLength(1)
 })
 
-/** One that the service has approved, and its client. */
+/** A verification that the service has approved, and its client. */
 async function approvedVerification() {
   const sandbox = await createSandbox({ seed: 1 })
   onTestFinished(() => sandbox.close())

@@ -2,15 +2,15 @@
 // for a database server, so that the suite for shared stores can be tested without one.
 import { type InboxStore, memoryStore } from 'idv-webhooks/inbox'
 
-/** What is wrong with it, so that the suite can be seen to notice. */
+/** The fault of this store, so that the suite can be seen to notice it. */
 export type Flaw = 'owner' | 'lapses' | 'stays' | 'wake' | 'clock' | 'order' | 'key'
 
-/** What one handle has of all. */
+/** One handle's view of the shared store. */
 interface Shared {
   readonly data: InboxStore
   /** The live owners, and how each is woken. */
   readonly owners: Map<number, () => void>
-  /** Who holds which entry. */
+  /** The holder of each entry. */
   readonly holders: Map<string, number>
 }
 

@@ -16,7 +16,7 @@ async function killed(): Promise<string> {
   for (let at = 0; at < 60; at++) await deliver(event('client.created', { id: 'cli_1' }))
   await inbox.close()
   await inbox.open()
-  // Who reads keeps the log from being emptied.
+  // A reader keeps the log from being emptied.
   const reader = new DatabaseSync(file)
   reader.exec('begin')
   reader.prepare('select count(*) from idv_entries').get()

@@ -97,7 +97,7 @@ test('what is skipped as forgotten neither runs nor shows its payload until it i
   db.exec("update idv_entries set state = 'skipped', reason = 'FORGOTTEN' where seq > 1190")
   db.close()
   const found = await store.find({ states: ['skipped'], limit: 100, withBody: true })
-  // Whoever looks sees that it has to be called again.
+  // The caller sees that another call is needed.
   const shown = found.map(({ body, metadata }) => [body, metadata !== undefined])
   expect(shown).toEqual(Array(10).fill([undefined, true]))
   const ids = found.map(({ id }) => id)

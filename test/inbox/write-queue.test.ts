@@ -102,7 +102,8 @@ describe('while the disk hangs', () => {
     }
     goOn()
     await until(async () => (await deliver(event())).kind === 'accepted')
-    // What was on its way when the disk stopped is there; all else was dropped at its 503.
+    // A batch that was under way when the disk stopped is kept; all other calls were dropped at
+    // their 503.
     expect((await inbox.stats()).stored).toBeLessThan(5)
   })
 

@@ -53,7 +53,7 @@ beforeAll(async () => {
       const own = tested === 'e2e' ? 'nest' : (tested ?? 'next')
       const path = join(app, 'typed', folder ?? own, file)
       mkdirSync(dirname(path), { recursive: true })
-      // Nobody can know the port otherwise; and the guide says what to import with Jest.
+      // The port cannot be known otherwise; and the guide names the import for Jest.
       const said = '$&\n  console.log(app.getHttpServer().address())'
       const program = shown.replace(/await app\.listen\(.*\)/, said)
       writeFileSync(path, program.replace("from 'vitest'", "from '@jest/globals'"))

@@ -1,7 +1,7 @@
 // The console as its operators open it, behind a proxy that names them.
 import { expect } from 'vitest'
 
-/** The console's page and script, for whom the proxy names and for nobody else. */
+/** The console's page and script, for the users that the proxy names and for no others. */
 export async function pageAt(url: string) {
   const headers = { 'x-forwarded-user': 'grace' }
   expect((await fetch(url)).status).toBe(403)

@@ -151,7 +151,7 @@ test('every snippet of the documents compiles as strict TypeScript, against the 
     [...read(file).matchAll(/```(?:ts\n(.*?)```|js\n((?:(?!```).)*)```(?!\n+```text))/gs)]
       .flatMap(([, typed, plain = '']) => [typed ?? plain])
       .flatMap((code) =>
-        // What imports another file of the reader's own, or a library of theirs, cannot stand alone.
+        // A snippet that imports a file or a library of the reader's cannot run by itself.
         /(?:from|import\() ?'(?:\.{1,2}\/|pg'|kysely'|drizzle-orm)/.test(code)
           ? []
           : snippets(code),

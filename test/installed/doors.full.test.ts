@@ -18,7 +18,7 @@ const doors = Object.keys(manifest.exports)
   .filter((door) => door !== './package.json')
   .map((door) => door.replace(/^\./, 'idv-webhooks'))
 
-/** What every runtime needs; each of them is in runtimes.test.ts. */
+/** The import paths that every runtime needs; runtimes.test.ts tests each of them. */
 const program = `export * from 'idv-webhooks'
 export * from 'idv-webhooks/fetch'
 `

@@ -73,7 +73,7 @@ function compileNestGuide(cwd: string): void {
   const guide = readFileSync(join(root, 'docs/receiver.md'), 'utf8')
   mkdirSync(join(cwd, 'src'))
   for (const [, shown = '', file = ''] of guide.matchAll(/```ts\n(\/\/ (src\/\S+)\n.*?)```/gs)) {
-    // Nobody can know the port otherwise.
+    // The port cannot be known otherwise.
     const said = '$&\n  console.log(app.getHttpServer().address())'
     writeFileSync(join(cwd, file), shown.replace(/await app\.listen\(.*\)/, said))
   }
@@ -158,7 +158,8 @@ describe('the example for', () => {
     await until(new RegExp(`approved: ${id} by reconcile, score \\d+`))
     child.kill('SIGTERM')
     expect((await once(child, 'exit'))[0]).toBe(0)
-    // What comes while it is down is found by the next start, from where the last run ended.
+    // The next start finds the changes of the time while the app was down, from the end of the last
+    // run.
     const mark = JSON.parse(readFileSync(join(app, 'examples/inbox.db.watermark'), 'utf8'))
     expect(Object.keys(mark)).toEqual(['verifications', 'clients', 'deletions'])
     await api.clients.create({ nameFirst: 'Ada' })
@@ -188,7 +189,7 @@ describe('the example for', () => {
   })
 })
 
-/** What the console's pages do, on an inbox with one entry. */
+/** The requests of the console's pages, on an inbox with one entry. */
 async function consoleAt(url: string) {
   const { headers, page, html, ask } = await pageAt(url)
   const [entry] = (await ask('/entries')).entries

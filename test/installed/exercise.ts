@@ -1,4 +1,4 @@
-// What a receiver must do on every runtime, over HTTP: the rows of the matrix.
+// The behaviour of a receiver on every runtime, over HTTP: the rows of the matrix.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { deliver, deliverAndLeave } from './program.ts'
 

@@ -106,7 +106,10 @@ async function drive(name, handle, origin = 'http://app.test') {
   console.log(name + ':', good.status, await good.text(), forged.status, (await forged.json()).code)
 }
 
-/** A stranger's body that states no length: an error that nobody catches would end the process. */
+/**
+ * A body without a stated length, from an unauthenticated client: an uncaught error would end the
+ * process.
+ */
 async function tooLong(origin) {
   const headers = { 'x-service-signature': 'f'.repeat(64), 'content-type': 'application/json' }
   const sent = request(origin + '/webhooks', { method: 'POST', headers })

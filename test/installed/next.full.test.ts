@@ -108,7 +108,7 @@ test('under next dev an edited handler runs, no delivery is refused meanwhile, a
     })
     while (!hasRun) expect(await send()).toBe('202 accepted')
     await running
-    // And it stays the one that runs: the inbox's own module was not loaded again.
+    // It stays the one that runs: the inbox's module was not loaded again.
     const ran = () => [...printed().matchAll(/handler (\d): ver_42/g)].map(([, by]) => Number(by))
     for (let more = 0; more < 3; more++) {
       expect(await send()).toBe('202 accepted')

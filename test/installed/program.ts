@@ -10,7 +10,7 @@ export interface Starting {
   readonly command?: string
   readonly cwd: string
   readonly env?: Record<string, string>
-  /** What it prints when it is ready. */
+  /** The line that it prints when it is ready. */
   readonly ready: RegExp
 }
 

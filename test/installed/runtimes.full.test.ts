@@ -66,7 +66,7 @@ describe('a receiver at module scope does all that it promises', () => {
       format: 'esm',
       platform: 'neutral',
       mainFields: ['module', 'main'],
-      // Of a bundle for development, in which the diagnosis of refusals is.
+      // A bundle for development, which contains the diagnosis of refusals.
       conditions: ['workerd', 'worker', 'browser', 'development'],
       // As `wrangler dev` writes it.
       define: { 'process.env.NODE_ENV': '"development"' },

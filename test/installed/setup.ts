@@ -26,13 +26,13 @@ export interface Installed {
   /** A project with the frameworks of the examples beside it; in `npm test` with the peers alone. */
   readonly app: string
   /**
-   * Node executables by version: one that is too old, the floor and the line after it. These and the
-   * other runtimes are there in the run of everything alone.
+   * Node executables by version: one below the floor, the floor, and the next line. The full tier
+   * also runs on these and on the other runtimes.
    */
   readonly nodes: Readonly<Record<string, string>>
   readonly bun: string
   readonly deno: string
-  /** The newest, and one that allows less at module scope. */
+  /** The newest version, and one that allows less at module scope. */
   readonly workerds: readonly string[]
 }
 

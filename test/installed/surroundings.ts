@@ -1,5 +1,5 @@
-// What snippets of the documents leave out, as globals: names of the package, and of the
-// application around them. Written beside the snippets, which are compiled with it.
+// The globals that snippets of the documents leave out: names of the package, and of the
+// application around them. Written beside each snippet.
 export const surroundings = `import type { Express } from 'express'
 import type { FastifyInstance } from 'fastify'
 import type * as core from 'idv-webhooks'

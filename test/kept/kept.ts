@@ -10,7 +10,10 @@ export interface Kept {
   readonly bytes: number
 }
 
-/** What `count` deliveries keep through each adapter; `all` measures each of them with an inbox too. */
+/**
+ * The bytes that `count` deliveries hold through each adapter; `all` measures each of them with an
+ * inbox too.
+ */
 export async function measureKept(count: number, extent: 'short' | 'all'): Promise<Kept[]> {
   const file = (name: string) => join(import.meta.dirname, name)
   const options = ['--expose-gc', '--import', file('from-source.ts')]

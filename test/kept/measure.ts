@@ -25,7 +25,7 @@ const [url, host] = ['/webhooks', 'app.test']
 type Listener = (request: IncomingMessage, response: ServerResponse) => unknown
 
 const overNode = (listener: unknown): Deliver => {
-  // An injected request never says that it is complete, and would be held as one that goes on.
+  // An injected request never says that it is complete, and would be held like an unfinished one.
   const dispatch: Listener = (request, response) =>
     (listener as Listener)(Object.assign(request, { complete: true }), response)
   return async (payload, headers) => {
@@ -79,7 +79,7 @@ async function deliverOne(deliver: Deliver, expected: number): Promise<void> {
   if (status !== expected) throw new Error(`a delivery was answered ${status}`)
 }
 
-/** The heap in use once everything that nobody holds is gone, finalizers included. */
+/** The heap in use once all unreachable objects are gone, finalizers included. */
 async function heap(): Promise<number> {
   let [least, steady] = [Number.POSITIVE_INFINITY, 0]
   for (let round = 0; round < 40 && steady < 4; round++) {
@@ -99,7 +99,7 @@ async function setUp(withInbox: boolean) {
   const receiver = createReceiver({ secret, ...(withInbox && { inbox }) })
   let handled = 0
   receiver.on('verification.*', async (_, context) => {
-    // What is made on demand is made.
+    // Objects that are created on demand now exist.
     context.signal.throwIfAborted()
     handled += context.idempotencyKey.length > 0 && context.delivery.headers ? 1 : 0
   })

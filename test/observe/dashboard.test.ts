@@ -1,5 +1,5 @@
-// Every series and label that the dashboard asks for is one that the metrics really have, in the
-// spelling of the SDK's Prometheus exporter and in that of the Collector, which adds the unit.
+// The metrics have every series and label of the dashboard, in the spelling of the SDK's Prometheus
+// exporter.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as api from '@opentelemetry/api'

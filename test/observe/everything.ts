@@ -5,7 +5,9 @@ import { fixture, signedDelivery, testSecret } from 'idv-webhooks/testing'
 
 type Observed = Pick<ReceiverOptions, 'observe' | 'around'>
 
-/** A delivery that is done, one that becomes a dead letter, a refusal, and a store that fails. */
+/**
+ * A delivery that is done, another that becomes a dead letter, a rejection, and a store that fails.
+ */
 export async function everything(options: Observed, headers: Record<string, string> = {}) {
   const store = memoryStore()
   const inbox = createInbox({ store, retry: { attempts: 1 } })

@@ -254,6 +254,6 @@ test('a context manager that gives a promise of its own ends no process', async 
   const { around } = openTelemetry({ ...api, context: wrapped })
   const receiver = createReceiver({ secret: testSecret, around, observe: () => {} })
   receiver.on('*', () => Promise.reject(new TypeError('the handler itself')))
-  // A rejection that nobody hears fails the run of the tests.
+  // An unhandled rejection fails the run of the tests.
   expect(await receiver.receive(await traced())).toMatchObject({ kind: 'failed' })
 })

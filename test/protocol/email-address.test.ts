@@ -85,7 +85,7 @@ describe('an e-mail address', () => {
   })
 
   test('is checked in time that grows with its length alone', () => {
-    // One that backtracks would take hours.
+    // A pattern that backtracks would take hours.
     for (const text of ['a'.repeat(1e6), `a@${'a-'.repeat(5e5)}`, `"${'\\"'.repeat(5e5)}`]) {
       expect(isEmailAddress(text)).toBe(false)
     }

@@ -11,7 +11,10 @@ const bytesOf = (body: object | string) =>
 type EnvelopeFunction = Extract<Options['envelope'], (...given: never) => unknown>
 type Options = Omit<Parameters<typeof createReceiver>[0], 'secret'>
 
-/** What a receiver with these options makes of one delivery: its event, and the key of its handler. */
+/**
+ * The reading of one delivery by a receiver with these options: its event, and the key of its
+ * handler.
+ */
 async function received(
   options: Options,
   body: object | string,

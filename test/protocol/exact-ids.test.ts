@@ -13,7 +13,7 @@ type Envelope = NonNullable<Options['envelope']>
 const reading = (id: (body: Body) => unknown) => (body: unknown) =>
   ({ name: 'client.updated', id: id(body as Body), data: (body as Body).data }) as never
 
-/** What becomes of bodies one after the other, and whose events are handled. */
+/** The outcomes of successive bodies, and the handled events. */
 async function sent(envelope: Envelope, bodies: readonly string[]) {
   const inbox = createInbox({ store: memoryStore() })
   const handled: unknown[] = []

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 
 const secret = 'a-secret-of-resources'
 
-/** What becomes of the bodies, and the names of what was handled. */
+/** The outcomes of the bodies, and the names of the handled events. */
 async function received(bodies: readonly object[], envelope?: { readonly id: string }) {
   const inbox = createInbox({ store: memoryStore() })
   const receiver = createReceiver({ secret, inbox, ...(envelope && { envelope }) })

@@ -39,7 +39,7 @@ async function fresh(options: SandboxOptions) {
   return { sandbox, call: caller(sandbox.url, sandbox.fetch) }
 }
 
-/** What a kill leaves: the file as it is, without the end that a sandbox makes. */
+/** The state after a kill: the file without the end that a sandbox writes. */
 function killed(path: string): string {
   const copy = file()
   writeFileSync(copy, readFileSync(path))

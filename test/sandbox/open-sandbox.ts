@@ -6,7 +6,10 @@ import { createSandbox } from '../../tools/sandbox/sandbox.ts'
 
 export const start = '2026-03-01T10:00:00.000Z'
 
-/** A sandbox of a known seed that stands still and limits nobody, unless the test says otherwise. */
+/**
+ * A sandbox of a known seed whose clock stands still and which has no rate limit, unless the test
+ * says otherwise.
+ */
 export function openSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   return createSandbox({ seed: 7, now: start, rateLimit: false, ...options })
 }

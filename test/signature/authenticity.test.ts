@@ -136,7 +136,7 @@ describe('an address', () => {
     const proxy = '10.0.0.1'
     expect(await told(1, proxy, ['203.0.113.9'])).toBe('ip')
     expect(await told(1, proxy, ['198.51.100.1, 203.0.113.9'])).toBe('ip')
-    // What stands further left was written by a stranger.
+    // An unauthenticated client wrote the entries further left.
     expect(await told(1, proxy, ['203.0.113.9, 198.51.100.1'])).toBe('ADDRESS_NOT_ALLOWED')
     expect(await told(1, proxy, ['203.0.113.9', '198.51.100.1'])).toBe('ADDRESS_NOT_ALLOWED')
     expect(await told(2, proxy, ['203.0.113.9, 10.0.0.2'])).toBe('ip')

@@ -17,7 +17,7 @@ const base: SchemeDefinition = {
 const define = (change: object) => schemes.define({ ...base, ...change } as SchemeDefinition)
 const time = { header: 'X-Time' }
 
-/** What verify says of headers under a scheme. */
+/** The result of verify for headers under a scheme. */
 async function code(change: object, headers: Record<string, string>, clock = now) {
   const scheme = define(change)
   const result = await verify({ body, headers }, { secret, scheme, now: clock })

@@ -20,7 +20,7 @@ const json = {
 }
 const compact = JSON.stringify(json)
 
-/** What is said of `arrived` when the sender signed `signed`. */
+/** The diagnosis of `arrived` if the sender signed `signed`. */
 async function diagnosis(signed: string | Uint8Array, arrived: string | Uint8Array) {
   const headers = await sign(signed, { secret })
   const body = typeof arrived === 'string' ? utf8(arrived) : arrived

@@ -1,4 +1,5 @@
-// Refusals that somebody keeps hold no more of a stranger's bytes than may be read at a time.
+// Refusals that the application holds keep no more unauthenticated bytes than may be read at a
+// time.
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { sign, verify } from 'idv-webhooks'
@@ -13,7 +14,7 @@ async function refused(body: Uint8Array, signed = body.subarray(1)) {
   return result
 }
 
-/** One that a proxy has indented, which a diagnosis proves. */
+/** A body that a proxy has indented, which a diagnosis proves. */
 async function indented() {
   const json = { event: 'client.created', data: { id: 'cli_1' } }
   const [compact, spaced] = [JSON.stringify(json), JSON.stringify(json, null, 2)]

@@ -43,7 +43,7 @@ function tokenOf(
 beforeEach(() => void vi.useFakeTimers({ toFake: ['Date'], now: start }))
 afterEach(() => void vi.useRealTimers())
 
-/** A key server, and the clock of whoever asks it. */
+/** A key server, and the clock of the client that asks it. */
 class KeyServer {
   keys: readonly Jwk[] = [jwkOf(first, { kid: 'k1' })]
   asked = 0
@@ -407,7 +407,8 @@ describe('keys that an API gives one by one', () => {
     const server = new KeyServer()
     for (let round = 0; round < 100; round += 1) {
       const forged = tokenOf(second.privateKey, { kid: `made-up-${round}` })
-      // What cannot be looked up now may be genuine: its sender is asked to repeat it.
+      // A delivery whose key cannot be looked up now may be genuine: its sender is asked to repeat
+      // it.
       const code = round < 60 ? 'SIGNATURE_MISMATCH' : 'SECRET_UNAVAILABLE'
       expect(await server.told(keys, forged)).toBe(code)
     }

@@ -17,7 +17,7 @@ interface Oracle {
   readonly otherSecret: string
   readonly header: string
   accepts(body: string, headers: Headers): boolean | Promise<boolean>
-  /** What it accepts and we do not, or the other way round, on purpose. */
+  /** Deliberate differences: the peer accepts them and this package does not, or the reverse. */
   differs?(headers: Headers, age: number): boolean
 }
 
@@ -130,7 +130,7 @@ const tamperings: Readonly<Record<string, Tampering>> = {
   'a wrong one before': (headers, oracle) => before(headers, oracle),
 }
 
-/** A second signature of somebody else before the genuine one, as while a secret is rotated. */
+/** A foreign signature before the genuine one, as while a secret is rotated. */
 function before(headers: Headers, { header, name }: Oracle): Headers {
   const value = headers[header] ?? ''
   const wrong = {
@@ -217,7 +217,7 @@ test('standardwebhooks and svix sign what this package accepts', async () => {
   )
 })
 
-/** A secret's ways of being written, whoever issues it. */
+/** The spellings of a secret, by issuer. */
 const spellings: Readonly<Record<string, (base64: string) => string>> = {
   'with its prefix': (base64) => `whsec_${base64}`,
   'without prefix': (base64) => base64,

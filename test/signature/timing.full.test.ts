@@ -60,7 +60,7 @@ function fastest(times: number[]): number {
 const receives: Check = (signature) =>
   verify({ body, headers: { 'x-service-signature': signature } }, { secret })
 
-/** What must be found: it compares letter by letter and stops at the first that is wrong. */
+/** A control that must be found: it compares letter by letter and stops at the first difference. */
 const leaks: Check = (signature) => {
   const expected = createHmac('sha256', secret).update(body).digest('hex')
   for (let at = 0; at < expected.length; at++) {

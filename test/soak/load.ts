@@ -34,7 +34,10 @@ interface Sample {
   readonly at: number
   readonly heap: number
   readonly rss: number
-  /** What is neither V8's heap nor buffers: code, stacks, SQLite's pages, what the allocator keeps. */
+  /**
+   * Memory that is neither V8's heap nor buffers: code, stacks, SQLite's pages, the allocator's
+   * reserve.
+   */
   readonly outside: number
   readonly handled: number
 }
@@ -233,7 +236,7 @@ try {
   const disk = watchDisk(join(folder, 'plain'))
   await drive(port)
   await disk.terminate()
-  // What was kept is handled, on a busy machine a while later.
+  // Every kept entry is handled, on a busy machine after a while.
   const end = performance.now() + 120_000
   const accepted = acks.filter(isAccepted).length
   while (performance.now() < end && (samples.at(-1)?.handled ?? 0) < accepted) {

@@ -32,7 +32,7 @@ const person = {
   metadata: { 'canary.person@bird.test': 'Canary', nested: [{ note: 'Canary\\Bird "x"' }] },
   person: { dateOfBirth: '1990-04-01', documentNumber: 998877665544, place: { lat: 50.0755 } },
 }
-// By the clock, a time of arrival would contain .777 once in a thousand runs.
+// A time of arrival by the real clock would contain .777 once in a thousand runs.
 const now = () => new Date('2026-03-01T11:00:00Z')
 const canary = /canary|ludmila|bird|777|wharf|E14|1990|998877|50\.07/i
 

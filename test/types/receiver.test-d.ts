@@ -36,7 +36,7 @@ test('an event is typed by its name', () => {
     event.data.staus === 'approved'
     // @ts-expect-error also of the current resource
     context.fetch().then((found) => found?.scroe)
-    // What the service added later is read by its name.
+    // A value that the service added later is readable.
     if ('riskLevel' in event.data) expectTypeOf(event.data.riskLevel).toBeUnknown()
     // @ts-expect-error what travels is readonly
     event.name = 'verification.approved'

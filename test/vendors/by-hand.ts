@@ -1,4 +1,4 @@
-// What each sender puts into its headers, written out with node:crypto alone and nothing of ours.
+// The headers of each sender, written with node:crypto alone and without code of this package.
 import { createHash, createHmac, generateKeyPairSync, sign as signBytes } from 'node:crypto'
 import type { Scheme } from 'idv-webhooks'
 import { type AsymmetricKey, publicKey } from 'idv-webhooks/keys'
@@ -79,7 +79,7 @@ export const byHand: Readonly<Record<string, ByHand>> = {
   asana: plain('x-hook-signature', hex),
   authorizeNet: plain(
     'x-anet-signature',
-    // By the text of the key, as the vector that somebody published of a real delivery proves.
+    // The key is the text, as the published vector of a real delivery proves.
     (body) => `sha512=${mac('sha512', raw.toString('hex'), body).digest('hex').toUpperCase()}`,
     { secret: raw.toString('hex'), other: otherRaw.toString('hex') },
   ),
@@ -293,7 +293,7 @@ const pemOf = (key: { export(options: object): string | Buffer }) =>
 
 const basic = Buffer.from('user:a-password-of-some-length').toString('base64')
 
-/** The same for each vendor that signs, or sends a token. */
+/** The headers of each vendor that signs or sends a token. */
 export const vendorsByHand: Readonly<Record<string, ByHand>> = {
   alloy: { secret: basic, headers: () => ({ authorization: `Basic ${basic}` }) },
   cashfree: {

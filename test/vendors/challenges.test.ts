@@ -70,7 +70,7 @@ describe('a challenge that is signed', () => {
   })
 })
 
-/** A vendor whose documents take 200 alone for a success, and one that takes any 2xx. */
+/** A vendor whose documents accept only 200 as a success, and a vendor that accepts any 2xx. */
 describe('a delivery that was kept', () => {
   const inbox = () => createInbox({ store: memoryStore() })
   const [veriff, onfido] = [vendors.veriff(), vendors.onfido()]

@@ -262,7 +262,7 @@ test("two names of a vendor's own for one of ours are two events, not one under 
   const receiver = createReceiver({ vendor, secret, inbox, observe: () => {} })
   const heard: string[] = []
   receiver.on(rejected, ({ receivedName }) => void heard.push(receivedName))
-  // The same inquiry at the same moment, under another name and id.
+  // The inquiry at the same moment, under another name and id.
   const send = async (name: string, eventId: string) => {
     const inquiry = { data: { type: 'inquiry', id: 'inq_1', attributes: {} } }
     const attributes = { name, payload: inquiry, 'created-at': '2026-01-09T22:46:28.351Z' }

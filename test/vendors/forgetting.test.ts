@@ -1,4 +1,4 @@
-// Whoever forgets a client means what its vendor says of it, under whatever ids.
+// `forget` of a client covers everything that its vendor says of it, under any id.
 import { createReceiver, createWorker, sign } from 'idv-webhooks'
 import { createInbox, memoryStore } from 'idv-webhooks/inbox'
 import { type Vendor, vendors } from 'idv-webhooks/vendors'

@@ -1,7 +1,7 @@
 // The handlers of one application. No vendor is named here: every dialect must be heard by them.
 import type { EventMap, Receiver } from 'idv-webhooks'
 
-/** What an application did: one line for each event. */
+/** The log of an application's handlers: one line for each event. */
 export function applicationHandlers<Tx>(receiver: Receiver<EventMap, Tx>): readonly string[] {
   const heard: string[] = []
   receiver.on(['verification.created', 'verification.submitted'], ({ name, data }) => {

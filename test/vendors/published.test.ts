@@ -1,5 +1,5 @@
 // Signatures that senders have published, in their documents or in the tests of their libraries.
-// Each was made by somebody else, so it proves that we read a scheme as its sender does.
+// This package made none of them, so they prove that it reads a scheme as its sender does.
 import { type Scheme, verify } from 'idv-webhooks'
 import { publicKey } from 'idv-webhooks/keys'
 import { senders, vendors } from 'idv-webhooks/vendors'

@@ -15,7 +15,7 @@ const flipped = (bytes: Uint8Array, bit: number) => {
   return changed
 }
 
-/** What verify says of a delivery that was changed, or was not. */
+/** The result of verify for a delivery, changed or not. */
 async function outcome(name: SenderName, change: Change = {}) {
   const scheme = senders[name]()
   const given = byHand[name]

@@ -1,5 +1,5 @@
-// What vendors let their customers choose, and what a preset does not know: spellings of keys,
-// versions, kinds of events. No authentic delivery is rejected for its shape.
+// The choices that vendors leave to customers, and shapes that a preset does not know: spellings of
+// keys, versions, kinds of events. No authentic delivery is rejected for its shape.
 import fc from 'fast-check'
 import { createReceiver, createWorker } from 'idv-webhooks'
 import { createInbox, memoryStore } from 'idv-webhooks/inbox'

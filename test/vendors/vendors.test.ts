@@ -7,7 +7,7 @@ import { everyVendor } from './every-vendor.ts'
 
 const at = Date.UTC(2026, 4, 1, 12)
 const now = () => new Date(at + 2000)
-// What signs nothing is known by these addresses.
+// A vendor that signs nothing is known by these addresses.
 const addressed = { allow: ['203.0.113.0/24'], proxies: 0 }
 const all = everyVendor(addressed)
 const signing = all.filter(({ scheme }) => scheme.authenticity === 'signature')
@@ -78,7 +78,7 @@ describe.each(signing.map((vendor) => [vendor.name, vendor] as const))('%s', (_,
     const sent = sentBy(vendor)
     const kinds: string[] = []
     for (const _ of [1, 2]) kinds.push((await receiver.receive(sent)).kind)
-    // What the scheme signs as its id is one.
+    // The id that the scheme signs is the event's id.
     expect(kinds).toEqual(['accepted', vendor.scheme.id ? 'duplicate' : 'accepted'])
   })
 

@@ -1,4 +1,4 @@
-// What a worker keeps of an entry that it has settled: nothing. The long form is in test/faults.
+// A worker holds nothing of an entry that it has settled. The long form is in test/faults.
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { createReceiver, createWorker } from 'idv-webhooks'
@@ -20,7 +20,7 @@ async function heap(): Promise<number> {
 }
 
 test('a worker keeps less than 40 bytes of an entry that it has settled', async () => {
-  // The same few entries again and again: what the store keeps does not grow.
+  // The same few entries again and again: the store's memory does not grow.
   const inbox = createInbox({ store: memoryStore() })
   const receiver = createReceiver({ secret: testSecret, inbox, observe: () => {} })
   let runs = 0

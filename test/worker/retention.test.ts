@@ -25,7 +25,7 @@ describe.each([
     const { deliver, worker } = await run()
     for (const one of [dead, done]) await deliver(one)
     await worker.runOnce()
-    /** What is left of both: payloads, and the id of the one that is done. */
+    /** The rest of both: payloads, and the id of the entry that is done. */
     const left = async () => {
       const { inbox, deliver: again } = await run()
       const { entries } = await inbox.find()

@@ -392,7 +392,7 @@ test('a handler that succeeded runs once, however long the store takes nothing',
   await until(() => runs === 1)
   await delay(90)
   isDown = false
-  // Whoever asks first, the entry is alive.
+  // Whichever process renews first, the entry is alive.
   await (inbox as unknown as DurableInbox).leases.sweep()
   await until(() => settled().length > 0)
   expect([runs, settled()]).toEqual([1, ['done']])

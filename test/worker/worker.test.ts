@@ -343,7 +343,7 @@ describe.each(stores)('a worker on %s', (_, store) => {
     gate.resolve()
     const reports = await Promise.all(runs)
     const done = reports.map((report) => report.done)
-    // An application may sum up into one that it was given.
+    // An application may add up into an object that it passed in.
     expect(new Set(reports).size).toBe(100)
     expect(done.reduce((sum, one) => sum + one, 0)).toBe(100)
     expect(done.filter((one) => one > 0).length).toBeLessThan(5)

@@ -50,7 +50,8 @@ export const sharedCases: StoreCases = {
       isSent = true
     })
     const order: string[] = []
-    // Entries are claimed while others arrive: none may commit before one that was handed out.
+    // Entries are claimed while others arrive: an entry must not commit before a later one was
+    // claimed.
     for (let idle = 0; order.length < 400 && !(isSent && idle > 3); ) {
       const wasSent = isSent
       const [claimed] = await claim(stores[order.length % 2] ?? store, 1)

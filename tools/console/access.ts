@@ -53,7 +53,7 @@ function isPassedOn({ headers }: Request): boolean {
 /** Refuses requests that a page of another site makes. */
 export function refuseForeign(request: Request): void {
   const site = request.headers.get('sec-fetch-site')
-  // Who types an address into a browser asks from no site.
+  // A browser whose user types an address sends no site.
   if (site === 'same-origin' || (site === 'none' && request.method === 'GET')) return
   const origin = request.headers.get('origin')
   // A proxy may have changed the Host, so the browser's own word comes first.

@@ -3,7 +3,7 @@
 import { warnIfItThrows } from '../../src/foundation/warn.ts'
 import { ConsoleRefusal } from './access.ts'
 
-/** One thing that somebody did. */
+/** One action of a user of the console. */
 export interface Activity {
   readonly at: string
   readonly action: 'reveal' | 'redrive' | 'replay' | 'dismiss' | 'forget'
@@ -29,7 +29,10 @@ export interface ActivityLog {
   list(): readonly Activity[]
 }
 
-/** Hears of an activity; it may give a promise, as one that writes it down does. */
+/**
+ * Called for each activity; it may return a promise, for example when it writes the activity to a
+ * log.
+ */
 export type TellActivity = (activity: Activity) => unknown
 
 /** Keeps the latest thousand; `tell` hears of each as it happens. */

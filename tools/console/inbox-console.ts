@@ -46,7 +46,7 @@ export interface InboxConsoleOptions {
    * nothing where it fails.
    */
   readonly onActivity?: TellActivity | undefined
-  /** Milliseconds between two looks at the inbox while somebody watches; 1000 by default. */
+  /** Milliseconds between two reads of the inbox while a page is open; 1000 by default. */
   readonly interval?: number | undefined
 }
 

@@ -96,7 +96,7 @@ export class FaultRules {
       if (!isOfStage(fault, stage) || !fits(fault)) continue
       if (fault.times !== undefined && rule.struck >= fault.times) continue
       rule.seen += 1
-      // Also a throw of the die that misses changes what comes next.
+      // A die that misses also changes the following ones.
       this.#onChange()
       const chance = this.#random.die(`fault ${at} ${die ?? rule.seen}`)
       if (fault.probability !== undefined && chance >= fault.probability) continue

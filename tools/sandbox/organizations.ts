@@ -1,5 +1,5 @@
-// Who may call, and how often: the seeded organizations with their plans, API keys (section 5) and
-// rate windows (section 8). A key is shown when it is made; afterwards only masked.
+// The organizations that may call, and how often: seeded plans, API keys (section 5) and rate
+// windows (section 8). A key is shown when it is made; afterwards it is masked.
 
 import { limits } from '../../src/protocol/resources.ts'
 import { maskSecret } from '../../src/redaction/redact.ts'

@@ -59,7 +59,7 @@ export class State {
   /** The mail that the service would send: invitations (section 4.1), shared results (section 2.3). */
   readonly outbox: Mail[] = []
   readonly origin: () => string
-  /** By id, in the order of creation. */
+  /** The verifications by id, in the order of creation. */
   readonly verifications = new Map<string, VerificationRow>()
   readonly clients = new Map<string, ClientRow>()
   readonly #expire: StateOptions['expire']

@@ -36,7 +36,7 @@ export async function serve(listener: RequestListener, path = '/webhooks'): Prom
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`
 }
 
-/** What a handler of one's own does with a body that it has spelled again. */
+/** A user's handler that serializes the body again. */
 async function answer(own: Receiver, request: IncomingMessage, body: string | Buffer) {
   const headers = Object.entries(request.headers).map(
     ([name, value]) => [name, String(value)] as const,

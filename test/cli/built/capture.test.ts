@@ -312,7 +312,7 @@ test('a sender that asks through a tunnel by Node’s fetch is recorded, its GET
   const { url, files } = await recording()
   const { port } = new URL(url)
   for (const method of ['GET', 'POST']) {
-    // What fetch() sends by itself; it would not send this Host.
+    // The headers that fetch() sends by itself; it would not send this Host.
     const own = { 'accept-language': '*', 'sec-fetch-mode': 'cors', 'user-agent': 'node' }
     const headers = { host: `tunnel.test:${port}`, ...own }
     const status = await new Promise((resolve, reject) => {
@@ -344,7 +344,7 @@ test('an app that answers loopback alone learns that it was asked under another 
       asked.on('error', reject).end()
     })
   expect(await status('localhost')).toBe(200)
-  // By DNS rebinding, or through a tunnel that adds no header of its own.
+  // A Host as DNS rebinding sends it, or a tunnel that adds no header.
   expect(await status('evil.test')).toBe(403)
   expect(await status('evil.test', { 'x-forwarded-host': 'localhost' })).toBe(403)
   child.kill('SIGINT')

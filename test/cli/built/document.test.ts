@@ -87,7 +87,7 @@ function flagsOf({ options, commands }: CommandMap): Set<string> {
   return new Set([...own, ...commands.flatMap((one) => [...flagsOf(one)])])
 }
 
-/** What a terminal would show of a line of shell; a recording gets one delivery to record. */
+/** The output of a shell line at a terminal; a recorder gets one delivery to record. */
 async function printed(line: string, cwd: string): Promise<string> {
   const child = spawn(
     'sh',
@@ -120,7 +120,7 @@ async function printed(line: string, cwd: string): Promise<string> {
   return said
 }
 
-/** A sandbox with one verification, for whoever asks its API. */
+/** A sandbox with one verification for the client of its API. */
 async function sandboxed(): Promise<string> {
   const { until } = start(['sandbox', '--port', '0', '--json', '--quiet'])
   const [, url = ''] = await until(/"url":"([^"]+)"/)

@@ -14,7 +14,7 @@ import type { RunInput } from '../../../tools/cli/main.ts'
 export const root = resolve(import.meta.dirname, '../../..')
 export const cli = join(root, 'dist/cli.js')
 
-/** What a run printed and how it ended. */
+/** The output of a run, and how it ended. */
 export interface Ran {
   readonly stdout: string
   readonly stderr: string
@@ -30,13 +30,13 @@ export interface RunOptions {
   readonly columns?: number
 }
 
-/** Only what a fresh login has: no secret, no colour setting of whoever runs the tests. */
+/** The environment of a fresh login: no secret, and no colour setting of the developer's. */
 const bareEnv: Record<string, string> = {
   PATH: process.env.PATH ?? '',
   HOME: tmpdir(),
   TERM: 'xterm',
   LANG: 'C.UTF-8',
-  // What the program does is the same, a fifth sooner.
+  // The program does the same, a fifth sooner.
   ...defined({ NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE }),
 }
 

@@ -84,7 +84,7 @@ describe('settings', () => {
     ['an unknown key', '{"tto":"x"}', "unknown key 'tto'. Did you mean 'to'?"],
     ['a wrong value', '{"times":"many"}', 'times is invalid. Pass a number'],
     ['a key with two meanings', '{"rate":5}', "'rate', which means something else in each command"],
-    // It would narrow an erasure that is to miss nobody.
+    // The filter would narrow an erasure that must be complete.
     ['a tenant for every command', '{"tenant":"acme"}', 'use the flag or its variable'],
     ['consent', '{"yes":true}', "'yes', which is a flag only"],
     ['a payload that is shown', '{"showPayload":true}', 'which is a flag only'],

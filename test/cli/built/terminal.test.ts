@@ -40,7 +40,7 @@ describe('at a terminal', () => {
   })
 })
 
-/** What Ctrl-C types. */
+/** The byte that Ctrl-C types. */
 const interrupt = '\u0003'
 
 describe('at a terminal, of every long or asking command', () => {

@@ -54,7 +54,7 @@ export const senders: readonly Sender[] = grammars.flatMap((grammar) =>
   }),
 )
 
-/** What a delivery of a sender looks like once captured as it came. */
+/** A sender's delivery, captured as it arrived. */
 export interface SentOptions {
   readonly body?: string
   /** The body whose bytes were signed, where others arrive. */

@@ -9,7 +9,7 @@ afterAll(async () => {
   for (const close of closing.reverse()) await close()
 })
 
-/** What is wider than its place: the page itself, and every part of it that scrolls. */
+/** Finds overflow: the page itself, and every part of it that scrolls. */
 const cutParts = (page: Page) =>
   page.evaluate(() =>
     [...document.querySelectorAll('html, main, .scroll, .detail, .rows, .side')]

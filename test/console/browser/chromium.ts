@@ -70,7 +70,7 @@ interface Violation {
   readonly nodes: readonly { readonly html: string; readonly failureSummary: string }[]
 }
 
-/** What axe finds on the page as it is. */
+/** The violations that axe finds on the page. */
 export async function barriers(page: Page): Promise<string[]> {
   // Evaluated by the browser's own protocol: the page's policy lets no script in.
   await page.evaluate(axe)

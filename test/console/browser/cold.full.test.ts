@@ -9,7 +9,7 @@ import { expectClean, openPage } from './chromium.ts'
 const root = resolve(import.meta.dirname, '../../..')
 const cli = join(root, 'dist/cli.js')
 
-/** A sandbox as a user starts it, that nobody has asked for anything. */
+/** A sandbox as a user starts it, before any request. */
 async function coldSandbox(): Promise<string> {
   if (!existsSync(cli)) throw new Error('there is no dist/cli.js to test: run npm run build first')
   const child = spawn(process.execPath, [cli, 'sandbox', '--port', '0', '--json'])

@@ -1,4 +1,4 @@
-// What may be done with one entry of an inbox: its confirmation, and what really happens.
+// The actions on one entry of an inbox: their confirmation and their effect.
 import { execFile } from 'node:child_process'
 import { createServer } from 'node:http'
 import { promisify } from 'node:util'

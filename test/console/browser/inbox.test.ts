@@ -139,7 +139,7 @@ test('a payload is masked until it is revealed, is forgotten for good, and each 
   await page.getByText('The payload was erased').waitFor()
   await page.goto(`${url}/#/audit-log`)
   await page.getByText('forget', { exact: true }).waitFor()
-  // By cells: the first says when, in one word or in two.
+  // By cells: the first one is the time, in one word or two.
   const rows = await page
     .locator('tbody tr')
     .evaluateAll((all) =>

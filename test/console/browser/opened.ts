@@ -1,4 +1,4 @@
-// What several browser tests start from: a sandbox on a port, and pages that are closed in the end.
+// Shared by browser tests: a sandbox on a port, and pages that are closed at the end.
 import { createSandbox } from 'idv-webhooks/sandbox'
 import { afterEach } from 'vitest'
 import { openPage } from './chromium.ts'

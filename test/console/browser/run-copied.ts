@@ -7,7 +7,7 @@ import { onTestFinished } from 'vitest'
 
 const root = resolve(import.meta.dirname, '../../..')
 
-/** What vitest prints; rejects when a test of the file fails. */
+/** The output of vitest; rejects when a test of the file fails. */
 export async function runCopied(file: string): Promise<string> {
   mkdirSync(join(root, 'dist'), { recursive: true })
   const folder = mkdtempSync(join(root, 'dist/copied-'))

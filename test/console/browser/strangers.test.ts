@@ -76,7 +76,7 @@ describe('whoever clicks in another order than was thought of', () => {
     const detail = page.getByRole('region', { name: 'Verification' })
     const approve = detail.getByRole('button', { name: 'Approve' })
     await approve.waitFor()
-    // Somebody else was quicker, and this page has not heard of it.
+    // Another client acted first, and this page does not know it yet.
     await page.route('**/_console/verifications/**', (route) => route.abort())
     await sandbox.act(id, ['reject'])
     await approve.click()

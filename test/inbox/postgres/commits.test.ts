@@ -1,4 +1,4 @@
-// What the store answers is committed by then, whichever word of the server a driver takes for it.
+// An answer of the store is committed, whatever command tag a driver reads as its commit.
 import {
   fromPg,
   fromPostgresJs,
@@ -118,7 +118,7 @@ test('a delivery whose wait for the standby is cut short by a time limit is not 
   for (const store of stores) {
     const entry = newEntry()
     await expect(store.insert(entry)).rejects.toMatchObject(refused)
-    // The sender's next copy finds it, and is refused as long as nobody else has it.
+    // The sender's next copy finds the entry, and is rejected until another process has it.
     await expect(store.insert({ ...entry, id: `${entry.id} again` })).rejects.toMatchObject(refused)
   }
 })

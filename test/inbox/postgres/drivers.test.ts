@@ -1,4 +1,4 @@
-// What handlers get as `context.tx` from each driver, and what drivers must not do.
+// The `context.tx` that handlers get from each driver, and the rules that drivers must keep.
 import { PGlite } from '@electric-sql/pglite'
 import { createReceiver, createWorker } from 'idv-webhooks'
 import { createInbox, type InboxStore, moveInbox } from 'idv-webhooks/inbox'
@@ -268,7 +268,7 @@ test('a connection that ends as its pool hands it on ends no process', async () 
   })
   const connected = pool.connect()
   await new Promise<void>((resolve) => pool.once('connect', () => resolve()))
-  // Nobody else listens between the pool's own listener and the one of who asked for it.
+  // Between the pool's own listener and the caller's there is no other.
   expect(client?.emit('error', new Error('terminating connection'))).toBe(true)
   ;(await connected).release(true)
 })

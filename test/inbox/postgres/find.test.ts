@@ -1,4 +1,4 @@
-// What finds entries reads as few of them as it can.
+// The statements that find entries read as few entries as possible.
 import { expect, onTestFinished, test } from 'vitest'
 import { findStatement } from '../../../src/inbox/stores/postgres/find.ts'
 import { newEntry } from '../../../tools/conformance/store-cases.ts'
@@ -46,7 +46,7 @@ test('an entry that names its client rewrites a bounded number of those before i
     const key = first === 'alone' ? 'known' : undefined
     if (key) await store.insert(newEntry({ lane: 'other', key }))
     const naming = newEntry({ lane: first, related: 'client' })
-    // Of two in one group the second is kept one by one.
+    // The second of two equal keys in one group is kept by itself.
     const others = key ? [newEntry({ lane: first, key, digest: 'another' })] : []
     await Promise.all([...others, naming].map((entry) => store.insert(entry)))
     const sql = 'select count(*)::int as n from idv.entries where lane = $1 and related is not null'

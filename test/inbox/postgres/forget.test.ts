@@ -29,7 +29,7 @@ test.each([1, 50, 2_500])('all of %i lanes are forgotten, and none of others', a
   const { store, query, erased } = await withMany(lanes)
   const other = newEntry({ lane: 'other', related: 'client2' })
   await store.insert(other)
-  // What nobody could read has a lane of its own, wherever that is.
+  // An unreadable entry has its own lane, in every tenant.
   await query(`update idv.entries set conflict_of = (select id from idv.entries where seq = 1),
     name = null, lane = 'a' where seq in (2, 3)`)
   await query("update idv.entries set related = null, lane = 'z' where seq = 3")
@@ -58,7 +58,7 @@ test('pages that are done stay done while a later one waits', async () => {
   await holder.query(`select 1 from "${schema}".lanes where lane = $1 for update`, [last])
   const forgotten = store.forget('client', now)
   await expect.poll(erased, { timeout: 10_000 }).toBe(2_000)
-  // Those that were open were skipped before: no handler runs meanwhile.
+  // Open entries were skipped before: no handler runs meanwhile.
   expect(await claim(store, 10, now)).toEqual([])
   await holder.query('rollback')
   holder.release()
@@ -87,7 +87,7 @@ test('what is skipped as forgotten neither runs nor shows its payload until it i
   const { store, query } = await withMany(1)
   await query(`update idv.entries set state = 'skipped', reason = 'FORGOTTEN' where seq > 2490`)
   const found = await store.find({ states: ['skipped'], limit: 100, withBody: true })
-  // Whoever looks sees that it has to be called again.
+  // The caller sees that another call is needed.
   const shown = found.map(({ body, metadata }) => [body, metadata !== undefined])
   expect(shown).toEqual(Array(10).fill([undefined, true]))
   const ids = found.map(({ id }) => id)

@@ -156,7 +156,7 @@ test('what was moved is handled on: states, order, dedupe, new entries', async (
   expect((await store.insert(added)).kind).toBe('stored')
   expect((await store.insert({ ...added, ...known[0], id: 'again' })).kind).toBe('duplicate')
   expect((await store.stats(start)).counts).toMatchObject({ stored: 2, leased: 1 })
-  // What was at work in the file counts as a crash.
+  // An entry that was at work in the file counts as a crash.
   const [lapsed] = await store.lapsed(start)
   expect(lapsed?.id).toBe(known[0]?.id)
   expect(await claim(store)).toEqual([])

@@ -27,7 +27,7 @@ const mutations: readonly {
   {
     name: 'a claim whose joins may hash',
     changes: [
-      // What the planner takes where it does not know how few rows are asked for.
+      // The plan that the planner chooses if it does not know how few rows are wanted.
       [/set enable_seqscan = off\s+set enable_bitmapscan = off/g, 'set enable_nestloop = off'],
       [/set enable_hashjoin = off\s+set enable_mergejoin = off/g, ''],
     ],

@@ -1,4 +1,4 @@
-// What is checked when a store is made and opened: options, the server, the schema.
+// The checks when a store is created and opened: options, the server, the schema.
 import type { InboxStore } from 'idv-webhooks/inbox'
 import {
   fromPg,
@@ -237,7 +237,7 @@ test("mode: 'operator' looks and redrives beside the application, and neither ke
   await claim(application)
   await query('update idv.owners set seen = 1 where owner = 0')
   await opened(beside)
-  // Whoever looks on says nothing of the workers.
+  // A process that only observes says nothing about the workers.
   expect(await query('select seen::int as seen from idv.owners where owner = 0')).toEqual([
     { seen: 1 },
   ])

@@ -1,4 +1,4 @@
-// What handlers hold of postgres.js, and what becomes of its connections.
+// What handlers may do with postgres.js, and the state of its connections afterwards.
 import { fromPg, fromPostgresJs, postgresStore } from 'idv-webhooks/inbox/postgres'
 import postgres from 'postgres'
 import { expect, onTestFinished, test } from 'vitest'
@@ -97,7 +97,7 @@ test.each(ends)(
     await tx[end]()
     expect(() => late`insert into ${name} values ('late')`).toThrow(over)
     expect(() => late.unsafe(`insert into ${table} values ('late')`)).toThrow(over)
-    // The connection is free again, and belongs to whoever asks next.
+    // The connection is free again, and belongs to the next caller.
     const other = await sql.reserve()
     const another = await sql.reserve()
     await Promise.all([other`begin`, another`begin`])
@@ -157,7 +157,7 @@ test.each([
   },
 )
 
-/** A transaction of somebody who waited for the connection, and whether it is still open. */
+/** A transaction of a caller who waited for the connection, and whether it is still open. */
 async function beginNext(sql: postgres.Sql) {
   const next = await sql.reserve()
   await next`begin`

@@ -98,7 +98,7 @@ export const promises = {
   }: Under) {
     await query(`insert into idv.entries (id, state, lane, source, stored_at, bytes)
       select 'd' || n, 'done', 'd' || n, 'webhook', 0, 0 from generate_series(1, 5000) n`)
-    // The planner knows of none that is leased; an old snapshot keeps those that were.
+    // The planner knows of no leased row; an old snapshot keeps the rows that were leased.
     await query('vacuum analyze idv.entries')
     await store.insert(newEntry({ lane: 'settled' }))
     const { id, fence, owner } = await claimOne(store)

@@ -5,8 +5,8 @@ import { connect, createServer, type Socket } from 'node:net'
 export interface FaultProxy {
   readonly url: string
   /**
-   * The next request that holds this text is let through, and its connection is cut in place of
-   * the answer: nobody knows whether it was carried out.
+   * Lets the next request that holds this text through, and cuts its connection instead of the
+   * answer: the client cannot know whether the server carried it out.
    */
   loseAnswerTo(text: string): void
   /** From now on nothing passes and nothing is closed, as when a machine has vanished. */

@@ -1,4 +1,4 @@
-// What becomes of calls whose answer never comes: cut at the commit, swallowed by the network.
+// Calls whose answer never arrives: cut at the commit, or swallowed by the network.
 import { fromPg, type PostgresDriver, postgresStore } from 'idv-webhooks/inbox/postgres'
 import pg from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
@@ -15,7 +15,7 @@ import { poolOf, schemaOn, servers } from './servers.ts'
 
 const start = Date.UTC(2026, 0, 1)
 
-/** A store behind a proxy, and one that goes straight to the server. */
+/** A store behind a proxy, and a store that connects to the server directly. */
 async function behindProxy(options: { timeout?: number; max?: number } = {}) {
   const { timeout = 5_000, max = 4 } = options
   const { schema, open, query } = schemaOn()

@@ -1,4 +1,4 @@
-// Who is woken when there is something to claim that no delivery announces.
+// The processes that are woken when there is something to claim that no delivery announces.
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import {
   fromPg,
@@ -136,7 +136,7 @@ test('an attempt to listen that hangs is followed by another, and closed when it
     ...fromPg(poolOf()),
     listen: (_channel, _heard, lost) => {
       const { promise, resolve } = Promise.withResolvers<PostgresListener>()
-      // As a driver does whose connection ends: it tells of that, whoever has closed it.
+      // Reports the end of the connection, as a driver does, whichever side has closed it.
       const close = vi.fn(async () => lost())
       attempts.push({ lost, close, come: () => resolve({ close }) })
       return promise

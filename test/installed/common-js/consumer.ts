@@ -1,5 +1,5 @@
-// What an application uses of every door that needs no peer. It is compiled by many versions of
-// TypeScript; a name that were found as `any` would leave the expected errors out.
+// Uses, as an application would, every import path that needs no peer. Many versions of TypeScript
+// compile it.
 import {
   createReceiver,
   createWorker,

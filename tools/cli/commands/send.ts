@@ -106,8 +106,8 @@ async function bodyMaker(
 }
 
 /**
- * Makes a new event of a new entity at each call: in an inbox, events of one entity would wait
- * behind one that failed. A vendor's preset makes the event in the vendor's shape.
+ * Makes a new event of a new entity at each call: in an inbox, later events of one entity wait
+ * behind a failed event. A vendor's preset makes the event in the vendor's shape.
  *
  * @throws CliError `EVENT_NAME_UNKNOWN`
  */

@@ -36,9 +36,9 @@ export interface AttemptOptions {
 const keptBody = 16_384
 
 /**
- * The headers of the signature of an attempt: those of the first one, or new ones where the scheme
- * states a time, which would lie outside the receiver's tolerance in a later attempt. What somebody
- * recorded and sends again keeps its time.
+ * The signature headers of an attempt: the first attempt's, or new ones if the scheme signs a time,
+ * which would be outside the receiver's tolerance later. A recorded delivery that is sent again
+ * keeps its time.
  */
 export async function signatureOf(
   row: Pick<DeliveryRow, 'body' | 'eventId' | 'signature' | 'recorded' | 'createdAt'>,

@@ -65,7 +65,8 @@ export class Deliveries {
         }
       },
     })
-    // While the clock moves, a reordered delivery waits for its time or for the one that passes it.
+    // While the clock moves, a reordered delivery waits for its time or for the delivery that
+    // passes it.
     clock.settleWith(() => this.#queue.idle())
   }
 

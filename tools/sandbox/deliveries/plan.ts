@@ -58,7 +58,7 @@ interface Variant {
   /** Seconds before it is due. */
   readonly delay?: number
   readonly dropped?: true
-  /** Signed at the time of the one that it repeats. */
+  /** Signed at the time of the delivery that it repeats. */
   readonly recorded?: true
   /** Waits for the next one to go first. */
   readonly after?: true

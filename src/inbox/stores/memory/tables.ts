@@ -147,7 +147,7 @@ export class MemoryTables {
     return heads.sort((one, two) => one.ready - two.ready || one.seq - two.seq)
   }
 
-  /** The relation of an entry: its own, or the one that another entry of its lane named. */
+  /** The relation of an entry: its own, or the relation that another entry of its lane named. */
   relate({ lane, related, storedAt: at }: NewEntry): string | undefined {
     const known = this.relations.get(lane)
     if (related === undefined) return known?.related
@@ -168,7 +168,7 @@ export class MemoryTables {
     const first = this.#otherName(aliases, id)
     if (key !== undefined) this.keys.set(key, { entry: first ?? id, digest, at })
     if (first !== undefined) {
-      // This duplicate may be the only one that names the client.
+      // Only this duplicate may name the client.
       this.relate(entry)
       return { kind: 'duplicate', id: first, isKept: false }
     }

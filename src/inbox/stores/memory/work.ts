@@ -114,7 +114,7 @@ function settle(tables: MemoryTables, row: MemoryRow, settlement: Settlement): v
   const { to, at, handled } = settlement
   for (const handler of handled) row.handled.add(handler)
   const { failures = [] } = 'failures' in settlement ? settlement : {}
-  // A crash or a drain says nothing about handlers: those that failed before stay recorded.
+  // A crash or a drain says nothing about handlers: earlier failures stay recorded.
   if (!isOpen(to === 'released' ? 'stored' : to) || failures.length > 0) row.failures = failures
   if ('reason' in settlement) row.reason = settlement.reason
   if (to === 'released') {

@@ -1,5 +1,5 @@
-// One process among those that share the store: its number, its heartbeat, and the database's time,
-// so that processes whose clocks differ agree on what is due and which lease has expired.
+// One process of those on the store: its number, its heartbeat, and the database's time, so that
+// processes whose clocks differ agree on what is due and which lease has expired.
 import { randomInt } from 'node:crypto'
 import type { Clock } from '../../../foundation/clock.ts'
 import { type Statements, statementError } from './statements.ts'

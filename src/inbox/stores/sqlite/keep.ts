@@ -95,7 +95,7 @@ function meet(tables: InboxTables, entry: NewEntry): KeyMatch {
   }
   const first = firstOf(tables, aliases, id)
   if (first !== undefined) {
-    // This duplicate may be the only one that names the client.
+    // Only this duplicate may name the client.
     tables.lanes.relate(entry)
     if (key !== undefined) {
       tables.sql('update idv_keys set entry = ? where key = ?').run(first, key)

@@ -131,7 +131,10 @@ export class Lanes {
     return this.#sql<{ readonly head: number }>(sql).get(lane)?.head === seq
   }
 
-  /** Returns the relation of an entry: its own, or the one that another entry of its lane named. */
+  /**
+   * Returns the relation of an entry: its own, or the relation that another entry of its lane
+   * named.
+   */
   relate({ lane, related, storedAt }: Pick<NewEntry, 'lane' | 'related' | 'storedAt'>) {
     const sql = 'select related from idv_relations where lane = ?'
     const known = this.#sql<{ readonly related: string }>(sql).get(lane)?.related ?? null

@@ -27,7 +27,7 @@ export function queries(url: () => string): Query {
 
 export class Cluster {
   readonly primary: Server
-  /** What the standby follows. */
+  /** The server that the standby follows. */
   readonly stream: FaultProxy
   readonly #standby: Server
   readonly #ends: (() => unknown)[]
@@ -73,7 +73,7 @@ export class Cluster {
   async failOver(): Promise<string> {
     // All its processes at once.
     for (const pid of [this.primary.pid, ...childrenOf(this.primary.pid)]) kill(pid)
-    // What was on its way in the network is gone as well.
+    // Bytes that were in the network are lost too.
     this.stream.retarget('postgres://127.0.0.1:1')
     await queries(() => this.#standby.url)('select pg_promote()')
     return this.#standby.url

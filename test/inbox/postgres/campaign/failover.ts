@@ -5,7 +5,7 @@ import { fromPg, postgresStore } from 'idv-webhooks/inbox/postgres'
 import pg from 'pg'
 import { Cluster, queries } from './cluster.ts'
 
-/** What was acknowledged, and what of it the promoted standby does not have. */
+/** The acknowledged events, and those of them that the promoted standby lacks. */
 export interface Loss {
   readonly acked: number
   readonly lost: number
@@ -86,7 +86,7 @@ class Keeping {
     })
   }
 
-  /** What was acknowledged. */
+  /** The acknowledged events. */
   async end(): Promise<readonly string[]> {
     await this.#running
     await this.#close()

@@ -31,7 +31,7 @@ export class Death {
   async around<Result>(what: string, work: () => Promise<Result>): Promise<Result> {
     this.at(`before ${what}`)
     const working = work()
-    // It may fail while nobody waits for it yet: a server is killed too.
+    // It may fail before anything awaits it: a server is killed too.
     working.catch(() => {})
     if (this.step === `during ${what}`) {
       await sleep(Math.random() * 3)

@@ -6,7 +6,9 @@ export interface Line {
   readonly what: 'start' | 'end'
   readonly id: string
   readonly entity: string
-  /** Every process that had it in hand counts, also one that ended before its handler began. */
+  /**
+   * Every process that held the entry counts, also a process that ended before its handler began.
+   */
   readonly attempt: number
   readonly name: string
   readonly pid: number
@@ -24,7 +26,7 @@ export interface Span {
   readonly to: number
 }
 
-/** What was seen. */
+/** The observed events. */
 export interface Evidence {
   /** Acknowledged events of each entity, in their order. */
   readonly acked: ReadonlyMap<string, readonly string[]>
@@ -50,8 +52,8 @@ export interface Verdict {
   /** From the end of a process to the next run of what it had in hand, outages included. */
   readonly slowestRecovery: number
   /**
-   * The same less the outages, which the promise leaves out, and for each of the processes that
-   * ended with it in hand: one may have taken it over and ended as well.
+   * The wait without the outages, which the promise excludes, and without the times of the
+   * processes that ended while they held the entry.
    */
   readonly slowestBesideOutages: number
   readonly recoveries: number
@@ -154,7 +156,10 @@ interface Recovery extends Span {
   readonly ends: number
 }
 
-/** What was in hand when its process ended, and was not over: a commit may have been the last. */
+/**
+ * Entries that a process held when it ended, and that were not done: their commit may have been the
+ * last.
+ */
 function recoveriesOf(runs: readonly Run[]): readonly Recovery[] {
   const by = Map.groupBy(runs, ({ id }) => id)
   return runs

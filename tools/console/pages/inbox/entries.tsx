@@ -37,7 +37,7 @@ export function EntriesPage() {
       return { items: entries, hasMore }
     },
   })
-  // What is no longer shown must not be redriven.
+  // An entry that is no longer shown must not be redriven.
   const chosen = rows.items.filter(({ id }) => picked.value.has(id)).map(({ id }) => id)
   const handlers = Object.keys(data?.history.failures ?? {})
   const measured = data?.stats.latency?.handlers.map(({ handler }) => handler) ?? []

@@ -1,4 +1,4 @@
-// The faults of deliveries and of the API: what each does, and those that are switched on.
+// The faults of deliveries and of the API: what each does, and which are switched on.
 /** @jsxImportSource preact */
 import { useState } from 'preact/hooks'
 import type { FaultKind } from '../../../sandbox/schemas/faults.ts'
