@@ -134,7 +134,7 @@ type SandboxLine =
         control: string
         apiKey: string
         seed: string | number
-        /** Of a vendor that signs with a key pair, as PEM. */
+        /** The public key of a vendor that signs with a key pair, as PEM. */
         publicKey?: string
         /** The secret is shown only if the sandbox generated it. */
       } & ({ secret: string } | { secretFrom: string })

@@ -59,7 +59,7 @@ export function publicKeyOf(text: string, { algorithm }: Signing) {
   }
 }
 
-/** The same secret gives the same key, so that a seed, a snapshot and a data file hold it too. */
+/** Equal secrets give equal keys, so that a seed, a snapshot and a data file hold it too. */
 function privateKey(text: string, algorithm: string): KeyObject {
   const seed = hash('sha256', `key of ${text}`, 'buffer')
   if (algorithm === 'ed25519') {
