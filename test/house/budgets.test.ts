@@ -64,11 +64,18 @@ describe('words', () => {
     ['README.md', ['README.md'], 700],
     ['the guides', guides, 43_900],
     ['the pages of errors', [...below('errors'), 'docs/errors.md'], 5_000],
-    ['the decisions', below('decisions'), 13_400],
+    ['the decisions', below('decisions'), 5_000],
     ['CHANGELOG.md', ['CHANGELOG.md'], 250],
   ])('%s keep to their budget', (_, files, words) => {
     expect(wordsOf(files)).toBeLessThanOrEqual(words)
   })
+})
+
+test('a decision has at most 60 words', () => {
+  const pages = filesIn('docs/decisions', '.md')
+  const decisions = pages.flatMap((page) => textOf(page).match(/^- .*$/gm) ?? [])
+  expect(decisions.length).toBeGreaterThan(100)
+  expect(decisions.filter((one) => one.split(' ').length > 61)).toEqual([])
 })
 
 /** A file for each import path and vendor, and files that the build replaces. */
