@@ -38,6 +38,7 @@ export type WebhookErrorCode =
   | 'CAPTURE_INVALID'
   | 'CLIENT_MISSING'
   | 'DATA_FILE_FAILED'
+  | 'DECISION_UNREAD'
   | 'DELIVERY_NOT_VERIFIED'
   | 'EVENT_NAME_UNKNOWN'
   | 'HANDLER_INVALID'
@@ -80,6 +81,7 @@ export type WarningCode =
   | 'RETRY_WAITS'
   | 'SECRET_WEAK'
   | 'SIGNALS_IN_VAIN'
+  | Extract<WebhookErrorCode, 'DECISION_UNREAD'>
 
 /** Codes with a page in docs/errors; the others are rows of docs/errors.md. */
 const ownPage =

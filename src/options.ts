@@ -88,6 +88,7 @@ const names: readonly (keyof ReceiverOptions)[] = [
   'scheme',
   'authenticity',
   'vendor',
+  'accept',
   'envelope',
   'schemas',
   'validate',

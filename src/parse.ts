@@ -14,7 +14,7 @@ import {
   type ReadEnvelope,
   readOwnEnvelope,
 } from './protocol/envelope.ts'
-import type { Entity, EventSource, Issue, WebhookEvent } from './protocol/events.ts'
+import type { DecidedBy, Entity, EventSource, Issue, WebhookEvent } from './protocol/events.ts'
 import { idOf } from './protocol/json-paths.ts'
 import {
   type Checked,
@@ -24,8 +24,8 @@ import {
   type SchemaMap,
   unknownMeaning,
 } from './protocol/meanings.ts'
-import { canonicalName } from './protocol/names.ts'
-import { readAuthentic, type Vendor } from './protocol/vendor.ts'
+import { canonicalName, isDecision } from './protocol/names.ts'
+import { readAuthentic, recordReader, type Vendor } from './protocol/vendor.ts'
 
 /** How verified bytes are understood. */
 export interface ParseOptions {
@@ -38,6 +38,11 @@ export interface ParseOptions {
   readonly legacy?: 'accept' | 'reject'
   /** The vendor of the events: its names and results are translated into those of the service. */
   readonly vendor?: Vendor
+  /**
+   * How the vendor's decisions may be known; default `['signed', 'api']`. Another decision keeps the
+   * vendor's own name, or is read by the vendor's API.
+   */
+  readonly accept?: readonly DecidedBy[]
   readonly source?: EventSource
 }
 
@@ -62,6 +67,8 @@ export type Parsed =
       readonly part?: number
       /** The other events of the body. */
       readonly others?: readonly ParsedEvent[]
+      /** The vendor's API was asked for its decision. */
+      readonly isRead?: true
     }
   | { readonly ok: false; readonly code: ParseCode; readonly issues?: readonly Issue[] }
 
@@ -107,6 +114,7 @@ const optionNames: readonly (keyof ParseOptions)[] = [
   'validate',
   'legacy',
   'vendor',
+  'accept',
   'source',
 ]
 
@@ -114,7 +122,7 @@ const optionNames: readonly (keyof ParseOptions)[] = [
 export function createParser(options: ParseOptions): Parser {
   const { vendor } = options
   const readEnvelope = vendor ? vendorReader(vendor, options) : envelopeReader(options.envelope)
-  const by = { ...meaningsOf(options), vendor }
+  const by = { ...meaningsOf(options), vendor, accept: acceptedOf(options) }
   return (delivery, source = 'webhook', kept) => {
     const text = decodeUtf8(delivery.body)
     if (text === undefined) return { ok: false, code: 'BODY_NOT_UTF8' }
@@ -132,7 +140,10 @@ export function createParser(options: ParseOptions): Parser {
 }
 
 interface ParseInput {
-  readonly by: ReturnType<typeof meaningsOf> & { readonly vendor: Vendor | undefined }
+  readonly by: ReturnType<typeof meaningsOf> & {
+    readonly vendor: Vendor | undefined
+    readonly accept: readonly DecidedBy[]
+  }
   readonly delivery: VerifiedDelivery
   readonly source: EventSource
   /** The name under which an inbox has kept it. */
@@ -140,9 +151,11 @@ interface ParseInput {
   readonly body: EnvelopeBody
 }
 
-function understand(envelope: ReadEnvelope, given: ParseInput): Parsed {
+function understand(read: ReadEnvelope, given: ParseInput): Parsed {
   const { by, delivery, source, body } = given
   const { meanings, validate, vendor } = by
+  const decidedBy = vendor && isDecision(read.name) ? provedBy(delivery) : undefined
+  const envelope = decidedBy && !by.accept.includes(decidedBy) ? withheld(read, vendor) : read
   const isKept = given.name !== undefined && canonicalName(envelope.name) === given.name
   const known = meanings.get(isKept ? given.name : envelope.name)
   const meaning = known ?? unknownMeaning(envelope.name)
@@ -154,6 +167,7 @@ function understand(envelope: ReadEnvelope, given: ParseInput): Parsed {
   const key = delivery.signedId ?? envelope.key
   if (!vendor && body.exact === undefined && key !== undefined) return { ok: true, event, key }
   if (vendor) Object.assign(event, { vendor: vendor.name, raw: body.value })
+  if (envelope === read && decidedBy) Object.assign(event, { decidedBy })
   const { dedupe, volatile } = vendor?.reading ?? {}
   const lasting = volatile && lastingPart(body.exact ?? body.value, volatile)
   const isByBody = key === undefined && dedupe && event.occurredAt
@@ -164,6 +178,31 @@ function understand(envelope: ReadEnvelope, given: ParseInput): Parsed {
     exactData: envelope.exactData,
   }
   return { ok: true, event, ...defined(rest) }
+}
+
+/** A record of the service's API has no authenticity, and needs none. */
+const provedBy = ({ authenticity = 'signature' }: VerifiedDelivery): DecidedBy =>
+  authenticity === 'signature' ? 'signed' : 'unsigned'
+
+/** A decision that is not accepted as it came: an event of the vendor, which decides nothing. */
+function withheld(envelope: ReadEnvelope, vendor: Vendor | undefined): ReadEnvelope {
+  const { status: _, ...data } = Object(envelope.data)
+  return { ...envelope, name: `${vendor?.name}.${envelope.receivedName}`, data }
+}
+
+const origins: readonly DecidedBy[] = ['signed', 'api', 'unsigned']
+
+/**
+ * Checks the option `accept`, and fills in its default.
+ *
+ * @throws WebhookError `OPTION_INVALID`
+ */
+export function acceptedOf({ accept, vendor }: ParseOptions): readonly DecidedBy[] {
+  if (accept === undefined) return ['signed', 'api']
+  if (!vendor) throw invalid('accept is about the decisions of a vendor: pass vendor too')
+  const isList = Array.isArray(accept) && accept.length > 0
+  if (isList && accept.every((one) => origins.includes(one))) return accept
+  throw invalid(`accept must list 'signed', 'api' or 'unsigned', got ${shown(accept)}`)
 }
 
 /**
@@ -226,7 +265,8 @@ function vendorHint(vendor: unknown): string {
   return `pass vendors.${name}() of 'idv-webhooks/vendors'`
 }
 
-function vendorReader(vendor: Vendor, { envelope }: ParseOptions): EnvelopeReader {
+function vendorReader(vendor: Vendor, options: ParseOptions): EnvelopeReader {
+  const { envelope } = options
   if (!Array.isArray(vendor?.reading?.rules)) {
     throw invalid(
       `vendor must be a preset or the result of defineVendor(), got ${shown(vendor)}: ${vendorHint(vendor)}`,
@@ -235,7 +275,8 @@ function vendorReader(vendor: Vendor, { envelope }: ParseOptions): EnvelopeReade
   if (envelope !== undefined) {
     throw invalid('vendor reads the envelope itself: leave out the option envelope')
   }
-  return envelopeReader((body) => readAuthentic(vendor, body))
+  const canRead = recordReader(vendor) !== undefined && acceptedOf(options).includes('api')
+  return envelopeReader((body) => readAuthentic(vendor, body, canRead))
 }
 
 interface EventFields {

@@ -1,10 +1,11 @@
 // The steps of a receiver, prepared once by its options, and the delivery that passes through them.
 import { createPeek } from './arrival.ts'
 import { type Delivery, HeaderIndex } from './delivery.ts'
+import { Decisions } from './dispatch/decisions.ts'
 import { Dispatcher } from './dispatch/dispatch.ts'
 import { ResourceReads } from './dispatch/fetch-resource.ts'
 import { Finality } from './dispatch/finality.ts'
-import type { HandlerReport } from './dispatch/handler.ts'
+import { attemptSteps, type HandlerFailure, type HandlerReport } from './dispatch/handler.ts'
 import { InFlight } from './dispatch/in-flight.ts'
 import { type ContextServices, RunningHandlers, runTask, type Task } from './dispatch/run.ts'
 import { checkMilliseconds, invalid, kindShown } from './foundation/check.ts'
@@ -19,6 +20,11 @@ import type { WebhookEvent } from './protocol/events.ts'
 import { eventNames } from './protocol/names.ts'
 import type { HeaderClaims } from './signature/header-claims.ts'
 import { createVerifier, type ReadDelivery, type Verifier } from './verify.ts'
+
+interface DecisionTask extends Omit<Task, 'registrations'> {
+  /** When an inbox stored it, in milliseconds since the epoch. */
+  readonly storedAt?: number | undefined
+}
 
 /** The steps of one receiver. */
 export class Steps {
@@ -36,6 +42,8 @@ export class Steps {
   readonly finality: Finality
   /** The name of the vendor whose events it reads. */
   readonly vendor: string | undefined
+  /** Reads what its events lack. */
+  readonly decisions: Decisions | undefined
   /** Gives an event its resource as it is now. */
   readonly withData: WithData
   /** The time of the receiver's clock, in milliseconds since the epoch. */
@@ -59,7 +67,9 @@ export class Steps {
     this.parser = createParser(options)
     this.peek = createPeek(options)
     this.withData = createWithData(options)
-    this.#reads = new ResourceReads(options.client, now)
+    const deps = { withData: this.withData, now: this.milliseconds }
+    this.decisions = vendor && new Decisions(vendor, options, deps)
+    this.#reads = new ResourceReads(options.client, now, this.decisions)
     const { handlerTimeout: timeout } = limits
     this.#services = {
       ...{ reads: this.#reads, timeout, running: this.#running, around: options.around },
@@ -77,6 +87,21 @@ export class Steps {
   /** Whether `context.fetch()` has a client to ask. */
   get fetches(): boolean {
     return this.#reads.hasClient
+  }
+
+  /**
+   * Reads the decision of an event as a step of its attempt, with the time limit of a handler; gives
+   * the event that it becomes, or the failure.
+   */
+  async decide(task: DecisionTask): Promise<WebhookEvent | HandlerFailure> {
+    let { event } = task
+    const handler = async (hint: WebhookEvent, { signal }: { readonly signal: AbortSignal }) => {
+      const { storedAt } = task
+      event = (await this.decisions?.decided(hint, { signal, storedAt })) ?? hint
+    }
+    const step = { id: attemptSteps.decision, patterns: [], handler, options: {} }
+    const [report] = await this.run({ ...task, registrations: [step] })
+    return report && !report.ok ? report : event
   }
 
   /** One attempt: runs the given handlers, each with its own context. */

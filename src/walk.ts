@@ -70,6 +70,19 @@ async function handleAll(
   return joinedOutcome(outcomes)
 }
 
+/** Reads the decision of an event, then handles the event that it becomes. */
+async function decide(
+  steps: Steps,
+  passage: Passage,
+  delivery: VerifiedDelivery,
+  parsed: ParsedEvent,
+): Promise<Outcome> {
+  const { event, key } = parsed
+  const found = await steps.decide({ event, key, delivery, attempt: 1 })
+  if ('handler' in found) return withProof(attempted(event, [{ ok: false, ...found }]), delivery)
+  return handle(steps, passage, delivery, { ...parsed, event: found, isRead: true })
+}
+
 function handle(
   steps: Steps,
   passage: Passage,
@@ -87,6 +100,9 @@ function handle(
     return handleAll(steps, passage, delivery, [first, ...others])
   }
   passage.event = event
+  if (!parsed.isRead && steps.decisions?.awaits(event)) {
+    return decide(steps, passage, delivery, parsed)
+  }
   const registrations = event.receivedName === probeName ? [] : steps.dispatcher.match(event)
   if (registrations.length === 0) return withProof({ kind: 'ignored', event }, delivery)
   const lasting = parsed.part === undefined ? undefined : parsed.lasting

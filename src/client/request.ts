@@ -1,7 +1,7 @@
 // Turns an endpoint and its input into a response: check, wait for a turn, send, read, and retry if
 // that is harmless. Every fault of the peer becomes an error of the family.
 import { sleep } from '../foundation/abortable.ts'
-import type { Clock } from '../foundation/clock.ts'
+import { type Clock, readRetryAfter } from '../foundation/clock.ts'
 import { defined } from '../foundation/defined.ts'
 import { deepestAnswer, parseJson } from '../foundation/json.ts'
 import {
@@ -19,7 +19,7 @@ import { endpoints } from './contract.ts'
 import type { Limiter } from './limiter.ts'
 import { faultCode, provesUnsent, showable } from './network-fault.ts'
 import { type Answer, readAnswer, refusedAnswer } from './read-response.ts'
-import { delayBefore, type Failing, type RetryPolicy, readRetryAfter } from './retry.ts'
+import { delayBefore, type Failing, type RetryPolicy } from './retry.ts'
 
 /** One attempt of one call; safe to log. */
 export interface RequestObserved extends RequestDetails {

@@ -60,14 +60,3 @@ export function delayBefore(
   const asked = Math.min(Math.max(0, retryAfter ?? 0), policy.maxRetryAfter)
   return asked + sent.dice * Math.min(policy.maxDelay, policy.baseDelay * 2 ** (sent.attempts - 1))
 }
-
-/** `Retry-After` in milliseconds: seconds, or a date, measured by the service's own `Date`. */
-export function readRetryAfter(headers: Headers, now: Date): number | undefined {
-  const text = headers.get('retry-after')?.trim()
-  if (!text) return undefined
-  if (/^\d+(\.\d+)?$/.test(text)) return Math.ceil(Number(text) * 1000)
-  const until = Date.parse(text)
-  if (Number.isNaN(until)) return undefined
-  const sent = Date.parse(headers.get('date') ?? '')
-  return Math.max(0, until - (Number.isNaN(sent) ? now.getTime() : sent))
-}

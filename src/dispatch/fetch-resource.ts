@@ -8,6 +8,7 @@ import { type Clock, createAgeClock } from '../foundation/clock.ts'
 import { ignoreRejection } from '../host/promises.ts'
 import { type ClientOption, isReader } from '../options.ts'
 import type { WebhookEvent } from '../protocol/events.ts'
+import type { Decisions } from './decisions.ts'
 
 /** Milliseconds after its begin for which the other handlers of a delivery share a read. */
 const maxAge = 1000
@@ -36,16 +37,19 @@ export function namesResource({ entity }: WebhookEvent): boolean {
 export class ResourceReads {
   readonly #client: ClientOption | undefined
   readonly #now: Clock
+  /** Reads a vendor's own records. */
+  readonly #decisions: Decisions | undefined
   /** The latest read of each attempt at a delivery: it began after the delivery arrived. */
   readonly #reads = new WeakMap<VerifiedDelivery, Read>()
 
-  constructor(client: ClientOption | undefined, now: Clock | undefined) {
+  constructor(client: ClientOption | undefined, now: Clock | undefined, decisions?: Decisions) {
     this.#client = client
+    this.#decisions = decisions
     this.#now = now ?? createAgeClock()
   }
 
   get hasClient(): boolean {
-    return this.#client !== undefined
+    return this.#client !== undefined || this.#decisions?.hasApi === true
   }
 
   /**
@@ -54,7 +58,24 @@ export class ResourceReads {
    *
    * @throws WebhookError `CLIENT_MISSING`, `OPTION_INVALID`, what the client throws, the signal's reason
    */
-  async current(event: WebhookEvent, { signal, delivery }: Asking): Promise<unknown> {
+  async current(event: WebhookEvent, asking: Asking): Promise<unknown> {
+    const { signal, delivery } = asking
+    const { type, id } = event.entity ?? {}
+    const get = this.#decisions?.hasApi
+      ? () => this.#decisions?.record(event, signal)
+      : this.#getter(event, asking)
+    if (!get) return null
+    signal.throwIfAborted()
+    const key = JSON.stringify([type, id])
+    const read = this.#shared(key, delivery) ?? this.#begin(key, signal, get)
+    this.#reads.set(delivery, read)
+    const resource = await orAborted(read.work, signal)
+    // A copy: handlers may change it.
+    return type === 'client' && isDeleted(resource) ? null : structuredClone(resource)
+  }
+
+  /** The request of the client; undefined if the event names no resource. */
+  #getter({ entity }: WebhookEvent, { signal, delivery }: Asking) {
     const { tenant } = delivery
     const client = typeof this.#client === 'function' ? this.#client(tenant) : this.#client
     if (!client) throw missing(tenant)
@@ -62,18 +83,10 @@ export class ResourceReads {
       ignoreRejection(client)
       throw noClient(tenant)
     }
-    const { type, id } = event.entity ?? {}
-    const get = { verification: client.verifications, client: client.clients }
-    const reader = type && Object.hasOwn(get, type) ? get[type] : undefined
-    if (!reader || !id) return null
-    signal.throwIfAborted()
-    const key = JSON.stringify([type, id])
-    const read =
-      this.#shared(key, delivery) ?? this.#begin(key, signal, () => reader.get(id, { signal }))
-    this.#reads.set(delivery, read)
-    const resource = await orAborted(read.work, signal)
-    // A copy: handlers may change it.
-    return type === 'client' && isDeleted(resource) ? null : structuredClone(resource)
+    const { type, id } = entity ?? {}
+    const readers = { verification: client.verifications, client: client.clients }
+    const reader = type && Object.hasOwn(readers, type) ? readers[type] : undefined
+    return reader && id ? () => reader.get(id, { signal }) : undefined
   }
 
   #shared(key: string, delivery: VerifiedDelivery): Read | undefined {
@@ -84,7 +97,7 @@ export class ResourceReads {
     return read.state === 'pending' || (age >= 0 && age < maxAge) ? read : undefined
   }
 
-  #begin(key: string, signal: AbortSignal, get: () => Promise<unknown>): Read {
+  #begin(key: string, signal: AbortSignal, get: () => unknown): Read {
     const began = this.#now().getTime()
     const work = (async () => get())().then((found) => found ?? null, nullIfMissing)
     const read: Read = { key, began, work, signal, state: 'pending' }

@@ -76,7 +76,11 @@ export interface Registration {
  * Ids that name a step of an attempt among the failures of an entry. No handler may have one of
  * them.
  */
-export const attemptSteps = { schema: 'schema', worker: 'worker' } as const
+export const attemptSteps = {
+  schema: 'schema',
+  worker: 'worker',
+  decision: 'decision',
+} as const
 
 /** A handler that failed: its id, and what it threw. */
 export interface HandlerFailure {

@@ -41,3 +41,14 @@ export function stopwatch(now: Clock): () => number {
   const began = performance.now()
   return () => Math.max(now().getTime() - start, performance.now() - began)
 }
+
+/** `Retry-After` in milliseconds: seconds, or a date, measured by the service's own `Date`. */
+export function readRetryAfter(headers: Headers, now: Date): number | undefined {
+  const text = headers.get('retry-after')?.trim()
+  if (!text) return undefined
+  if (/^\d+(\.\d+)?$/.test(text)) return Math.ceil(Number(text) * 1000)
+  const until = Date.parse(text)
+  if (Number.isNaN(until)) return undefined
+  const sent = Date.parse(headers.get('date') ?? '')
+  return Math.max(0, until - (Number.isNaN(sent) ? now.getTime() : sent))
+}

@@ -252,18 +252,18 @@ export class Leases {
         return { to: 'released', at, handled, ...(failures && { failures }) } as const
       }
       case 'failed': {
-        const { reason, failures, fatal } = verdict
+        const { reason, failures, fatal, retryAfter } = verdict
         const last = fatal ? Number.POSITIVE_INFINITY : attempt
-        return { ...this.#failure({ reason, failures, attempt: last }, at), handled }
+        return { ...this.#failure({ reason, failures, attempt: last, retryAfter }, at), handled }
       }
     }
   }
 
-  #failure({ attempt, ...why }: FailedAttempt, at: number, wait?: number) {
+  #failure({ attempt, retryAfter = 0, ...why }: FailedAttempt, at: number, wait?: number) {
     const { hold, retry } = this.#deps
     const delay = retry.delayAfter(attempt)
     if (delay === undefined) return { to: 'dead', at, hold, ...why } as const
-    return { to: 'retry', at, due: at + (wait ?? delay), ...why } as const
+    return { to: 'retry', at, due: at + Math.max(wait ?? delay, retryAfter), ...why } as const
   }
 }
 
@@ -271,6 +271,7 @@ interface FailedAttempt {
   readonly reason: EntryReason
   readonly failures: readonly EntryFailure[]
   readonly attempt: number
+  readonly retryAfter?: number | undefined
 }
 
 /** Verdicts that settle an attempt. */

@@ -42,6 +42,8 @@ export type Verdict =
       readonly failures: readonly EntryFailure[]
       /** True if a retry cannot help. */
       readonly fatal: boolean
+      /** The next attempt comes no earlier than after so many milliseconds. */
+      readonly retryAfter?: number | undefined
     }
   | { readonly kind: 'skipped'; readonly reason: EntryReason }
   /** It could not be read on arrival, or reads as another event now: it moves to its lane. */

@@ -62,6 +62,12 @@ export interface Issue {
   readonly path: readonly (string | number)[]
 }
 
+/**
+ * How a vendor's decision is known: from bytes that a signature covers, by the vendor's API, or from
+ * bytes that no signature covers.
+ */
+export type DecidedBy = 'signed' | 'api' | 'unsigned'
+
 interface EventDetails {
   /** The envelope's id, if it has one. */
   readonly id?: string
@@ -71,6 +77,8 @@ interface EventDetails {
   readonly vendor?: string
   /** The whole body as the vendor sent it, if the receiver has a preset. */
   readonly raw?: unknown
+  /** How the decision of a vendor is known; absent for other events. */
+  readonly decidedBy?: DecidedBy
   readonly occurredAt?: Date
   /** Present if `data` does not fit the event's schema; the event is delivered nevertheless. */
   readonly issues?: readonly Issue[]

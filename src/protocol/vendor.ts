@@ -2,6 +2,7 @@
 // it expects of replies. The reading is here; each vendor is a file of data in vendors/.
 import { checkChoice, checkOptionNames, invalid, shown } from '../foundation/check.ts'
 import { defined } from '../foundation/defined.ts'
+import { vendorRecords } from '../host/brands.ts'
 import type { EnvelopeReading } from './envelope.ts'
 import { idOf, isObject, joinedId, toDate, valueAt } from './json-paths.ts'
 import {
@@ -13,6 +14,12 @@ import {
 } from './names.ts'
 import type { VerificationStatus } from './resources.ts'
 import type { Scheme } from './scheme-definition.ts'
+import {
+  createReadRecord,
+  type ReadRecord,
+  type VendorApi,
+  type VendorRequest,
+} from './vendor-api.ts'
 
 /**
  * A dotted path into the body. Of several, the first that is there counts for times and ids (`…At`,
@@ -90,6 +97,19 @@ export interface DeclaredFinality {
   readonly reversible: readonly DecisionName[]
 }
 
+/** Where a vendor's API has the decision of a verification, and how its record reads. */
+export interface VendorDecision {
+  /** The events that name such a record; all of them by default. */
+  readonly of?: VendorRule['when']
+  /** The events that lack their decision, which is read before their handlers run. */
+  readonly hints?: VendorRule['when']
+  readonly request: VendorRequest
+  /** How the record reads: a state without a rule decides nothing. */
+  readonly reading: VendorReading
+  /** Records made from the vendor's documents, one for each state. */
+  readonly fixtures: readonly VendorFixture[]
+}
+
 /** An identity vendor, as data. */
 export interface Vendor {
   readonly name: string
@@ -110,36 +130,68 @@ export interface Vendor {
   /** How it tries an address: the body of such a delivery, and the field that it wants back. */
   readonly challenge?: { readonly when: VendorRule['when']; readonly echo: string }
   readonly fixtures: readonly VendorFixture[]
+  /** Where its API has decisions; the first whose `of` holds for an event counts. */
+  readonly decisions?: readonly VendorDecision[]
 }
 
 const fields: readonly (keyof Vendor)[] = [
   ...(['name', 'title', 'documents', 'triedOn', 'scheme', 'reading', 'finality'] as const),
-  ...(['delivery', 'addresses', 'challenge', 'fixtures'] as const),
+  ...(['delivery', 'addresses', 'challenge', 'fixtures', 'decisions'] as const),
 ]
 
 /**
- * A vendor of your own, checked.
+ * A vendor of your own, checked. With the credentials of its API, decisions are read there.
  *
  * @throws WebhookError `OPTION_INVALID`
  */
-export function defineVendor(vendor: Vendor): Vendor {
+export function defineVendor(vendor: Vendor, api?: VendorApi): Vendor {
   checkOptionNames('defineVendor', vendor, fields)
-  const { name, scheme, reading, finality } = vendor
+  const { name, scheme, reading, finality, decisions = [] } = vendor
   if (typeof name !== 'string' || !/^[a-z][a-z0-9]*$/i.test(name)) {
     throw invalid(`vendor.name must be letters and digits, got ${shown(name)}`)
   }
   if (!Array.isArray(scheme?.template)) {
     throw invalid(`vendor.scheme must be created by a builder of schemes, got ${shown(scheme)}`)
   }
-  const given = (reading?.rules ?? []).map(({ is }) => is)
+  const readings = [reading, ...decisions.map((one) => one.reading)]
+  const given = readings.flatMap((one) => (one?.rules ?? []).map(({ is }) => is))
   const wrong = given.find((one) => !isEventName(one))
   if (!Array.isArray(reading?.rules) || wrong !== undefined) {
     throw invalid(`vendor.reading.rules must map to event names, got ${shown(wrong)}`)
   }
-  checkReading(reading)
-  checkRules(reading.rules)
+  for (const one of readings) {
+    checkReading(one)
+    checkRules(one.rules)
+  }
   checkFinality(finality, given)
-  return Object.freeze({ ...vendor })
+  const checked = { ...vendor }
+  if (api !== undefined) {
+    const read = createReadRecord(
+      name,
+      decisions.map(({ request }) => request),
+      api,
+    )
+    // Not enumerable: who prints a vendor sees data alone.
+    Object.defineProperty(checked, vendorRecords, { value: read })
+  }
+  return Object.freeze(checked)
+}
+
+/** The function that reads the vendor's API; undefined without the option `api`. */
+export function recordReader(vendor: Vendor): ReadRecord | undefined {
+  // Trust is granted here: only defineVendor() sets the property.
+  return (vendor as { readonly [vendorRecords]?: ReadRecord })[vendorRecords]
+}
+
+/** Where the decision of an event is, and whether the event lacks it. */
+export function decisionOf(
+  { decisions = [] }: Vendor,
+  body: unknown,
+): { readonly decision: VendorDecision; readonly isHint: boolean } | undefined {
+  if (decisions.length === 0) return undefined
+  const at = lookUpIn(body)
+  const decision = decisions.find(({ of = {} }) => holds(of, at))
+  return decision && { decision, isHint: decision.hints !== undefined && holds(decision.hints, at) }
 }
 
 const pathLists = ['name', 'subject', 'id', 'sameAs', 'occurredAt', 'volatile'] as const
@@ -222,7 +274,12 @@ export function readVendorEvent(vendor: Vendor, body: unknown): VendorEvent | un
 }
 
 /** Reads a body that the vendor has signed, whatever its shape: one without a name is `unnamed`. */
-export function readAuthentic({ name, reading }: Vendor, body: unknown): VendorEvent {
+export function readAuthentic(
+  vendor: Vendor,
+  body: unknown,
+  canRead = recordReader(vendor) !== undefined,
+): VendorEvent {
+  const { name, reading } = vendor
   const at = lookUpIn(body, reading)
   const receivedName = textAt(at, reading.name) ?? unnamed
   const rule = reading.rules.find(({ when }) => holds(when, at))
@@ -231,11 +288,13 @@ export function readAuthentic({ name, reading }: Vendor, body: unknown): VendorE
   const parts = reading.id?.map((path) => textAt(at, [path]))
   const own = parts?.every((part) => part !== undefined) ? joinedId(parts, ':') : undefined
   const data = dataOf(reading, at, { id, status: statuses[is] })
+  // A hint that is never completed must not stand for the event that has the decision.
+  const isShared = reading.sameAs && (canRead || !decisionOf(vendor, body)?.isHint)
   return {
     name: is,
     receivedName,
     ...defined({
-      id: textAt(at, reading.sameAs ?? []) ?? own,
+      id: (isShared ? textAt(at, reading.sameAs ?? []) : undefined) ?? own,
       occurredAt: timeAt(at, reading.occurredAt ?? []),
       entity: entityOf(is, data),
     }),

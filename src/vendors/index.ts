@@ -3,6 +3,7 @@ export {
   defineVendor,
   readVendorEvent,
   type Vendor,
+  type VendorDecision,
   type VendorDelivery,
   type VendorDocument,
   type VendorEvent,
@@ -11,6 +12,7 @@ export {
   type VendorReading,
   type VendorRule,
 } from '../protocol/vendor.ts'
+export type { ApiCredential, VendorApi, VendorRequest } from '../protocol/vendor-api.ts'
 export { challenges } from './challenges.ts'
 export type { AddressOptions } from './jumio.ts'
 export type { OndatoOptions } from './ondato.ts'

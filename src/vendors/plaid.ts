@@ -1,19 +1,26 @@
-// Plaid Identity Verification: an ES256 JWT that holds the body's SHA-256; the key by its id.
+// Plaid Identity Verification: an ES256 JWT that holds the body's SHA-256; the key by its id. A
+// webhook tells that something changed; the decision is behind the API.
+import { checkOptionNames } from '../foundation/check.ts'
+import type { EventName } from '../protocol/names.ts'
 import { schemes } from '../protocol/scheme.ts'
-import { defineVendor, type Vendor } from '../protocol/vendor.ts'
+import { defineVendor, type Vendor, type VendorDecision } from '../protocol/vendor.ts'
+import type { VendorApi } from '../protocol/vendor-api.ts'
 
 /**
  * Plaid. Read from its public documents and tried on deliveries made from them, not on real ones.
- * Its webhooks tell that something changed, not what: they keep their own names, and the handler
- * asks the API. Keys come by `jwks(load, …)` of `idv-webhooks/keys`.
+ * With `api` STATUS_UPDATED has the decision of /identity_verification/get. The documents leave open
+ * whether a review in the dashboard changes completed_at. Keys come by `jwks(load, …)` of
+ * `idv-webhooks/keys`. Plaid's sandbox is `baseUrl: 'https://sandbox.plaid.com'`.
  */
-export function plaid(): Vendor {
-  return defineVendor({
+export function plaid(options: { readonly api?: VendorApi<'clientId' | 'secret'> } = {}): Vendor {
+  checkOptionNames('vendors.plaid', options, ['api'])
+  const vendor: Vendor = {
     name: 'plaid',
     title: 'Plaid Identity Verification',
     documents: [
       { url: 'https://plaid.com/docs/api/webhooks/webhook-verification/', read: '2026-11-22' },
-      { url: 'https://plaid.com/docs/identity-verification/webhooks/', read: '2026-11-22' },
+      { url: 'https://plaid.com/docs/identity-verification/webhooks/', read: '2026-11-29' },
+      { url: 'https://plaid.com/docs/api/products/identity-verification/', read: '2026-11-29' },
     ],
     triedOn: 'documents',
     scheme: schemes.define({
@@ -31,24 +38,80 @@ export function plaid(): Vendor {
       subject: ['identity_verification_id', 'screening_id', 'entity_screening_id'],
       rules: [],
     },
-    finality: { final: [], reversible: [] },
-    delivery: {
-      success: 200,
-      note: 'STATUS_UPDATED tells that a result is there: read it with /identity_verification/get',
+    finality: {
+      final: ['verification.canceled', 'verification.expired'],
+      reversible: ['verification.approved', 'verification.rejected'],
     },
+    delivery: { success: 200 },
     fixtures: [
       { body: webhook('STATUS_UPDATED') },
       { body: webhook('STEP_UPDATED') },
       { body: webhook('RETRIED') },
     ],
-  })
+    decisions: [attempts],
+  }
+  return defineVendor(vendor, options.api)
 }
+
+const id = 'idv_52xR9LKo77r1Np'
+
+const stated = (status: string, is: EventName) => ({ when: { status }, is })
 
 function webhook(code: string) {
   return {
     webhook_type: 'IDENTITY_VERIFICATION',
     webhook_code: code,
-    identity_verification_id: 'idv_52xR9LKo77r1Np',
+    identity_verification_id: id,
     environment: 'sandbox',
   }
+}
+
+function attempt(status: string) {
+  const completed = status === 'active' ? null : '2026-01-28T15:00:39Z'
+  return {
+    id,
+    client_user_id: 'user-1',
+    created_at: '2026-01-28T14:55:09Z',
+    completed_at: completed,
+    previous_attempt_id: null,
+    status,
+    user: { name: { given_name: 'Leslie', family_name: 'Knope' } },
+    request_id: 'saKrIBuEB9qJZng',
+  }
+}
+
+const attempts: VendorDecision = {
+  of: { webhook_type: 'IDENTITY_VERIFICATION' },
+  hints: { webhook_code: 'STATUS_UPDATED' },
+  request: {
+    method: 'POST',
+    baseUrl: 'https://production.plaid.com',
+    path: '/identity_verification/get',
+    body: { client_id: '{clientId}', secret: '{secret}', identity_verification_id: '{id}' },
+  },
+  reading: {
+    name: ['status'],
+    subject: ['id'],
+    occurredAt: ['completed_at'],
+    rules: [
+      stated('pending_review', 'verification.submitted'),
+      stated('success', 'verification.approved'),
+      stated('failed', 'verification.rejected'),
+      stated('canceled', 'verification.canceled'),
+      stated('expired', 'verification.expired'),
+    ],
+    fields: {
+      clientId: 'client_user_id',
+      createdAt: 'created_at',
+      subjectName: ['user.name.given_name', 'user.name.family_name'],
+    },
+  },
+  fixtures: [
+    { body: attempt('active') },
+    { name: 'verification.submitted', body: attempt('pending_review') },
+    { name: 'verification.approved', body: attempt('success') },
+    { name: 'verification.rejected', body: attempt('failed') },
+    { name: 'verification.canceled', body: attempt('canceled') },
+    { name: 'verification.expired', body: attempt('expired') },
+  ],
 }

@@ -1,30 +1,24 @@
 // Stripe Identity: `t=…,v1=…` over `t.body`, as all of Stripe's events. A thin event and the
-// snapshot of the same occurrence are one event.
+// snapshot of the same occurrence are one event; the API has what the thin one lacks.
 import { checkOptionNames } from '../foundation/check.ts'
 import type { EventName } from '../protocol/names.ts'
 import { schemes } from '../protocol/scheme.ts'
-import { defineVendor, type Vendor } from '../protocol/vendor.ts'
+import { defineVendor, type Vendor, type VendorDecision } from '../protocol/vendor.ts'
+import type { VendorApi } from '../protocol/vendor-api.ts'
 
 /**
  * Stripe Identity. Read from its public documents and tried on signatures that it has published, not
- * on real deliveries. `tolerance` is in seconds, 300 by default. A thin event names no client.
+ * on real deliveries. `tolerance` is in seconds, 300 by default. `api.token` is a restricted or secret
+ * key: with it a thin event has the decision of its session. A session states no time of its decision.
  */
-export function stripeIdentity(options: { readonly tolerance?: number | 'none' } = {}): Vendor {
-  checkOptionNames('vendors.stripeIdentity', options, ['tolerance'])
-  return defineVendor({
+export function stripeIdentity(
+  options: { readonly tolerance?: number | 'none'; readonly api?: VendorApi<'token'> } = {},
+): Vendor {
+  checkOptionNames('vendors.stripeIdentity', options, ['tolerance', 'api'])
+  const vendor: Vendor = {
     name: 'stripeIdentity',
     title: 'Stripe Identity',
-    documents: [
-      {
-        url: 'https://docs.stripe.com/identity/handle-verification-outcomes',
-        read: '2026-11-22',
-      },
-      { url: 'https://docs.stripe.com/webhooks', read: '2026-11-22' },
-      {
-        url: 'https://docs.stripe.com/webhooks/migrate-snapshot-to-thin-events',
-        read: '2026-11-28',
-      },
-    ],
+    documents,
     triedOn: 'vectors',
     scheme: schemes.timestamped({
       header: 'Stripe-Signature',
@@ -39,8 +33,8 @@ export function stripeIdentity(options: { readonly tolerance?: number | 'none' }
       rules: [
         named('created', 'verification.created'),
         named('processing', 'verification.submitted'),
-        named('verified', 'verification.approved'),
-        named('canceled', 'verification.canceled'),
+        { when: { type: session('verified') }, is: 'verification.approved' },
+        { when: { type: session('canceled') }, is: 'verification.canceled' },
       ],
       fields: {
         clientId: 'data.object.client_reference_id',
@@ -57,11 +51,20 @@ export function stripeIdentity(options: { readonly tolerance?: number | 'none' }
       { name: 'verification.submitted', body: event('processing', 'processing') },
       { name: 'verification.approved', body: event('verified', 'verified') },
       { name: 'verification.canceled', body: event('canceled', 'canceled') },
-      { name: 'verification.approved', body: thin('verified') },
+      { body: thin('verified') },
       { body: event('requires_input', 'requires_input') },
     ],
-  })
+    decisions: [sessions],
+  }
+  return defineVendor(vendor, options.api)
 }
+
+const documents = [
+  { url: 'https://docs.stripe.com/identity/handle-verification-outcomes', read: '2026-11-22' },
+  { url: 'https://docs.stripe.com/webhooks', read: '2026-11-22' },
+  { url: 'https://docs.stripe.com/webhooks/migrate-snapshot-to-thin-events', read: '2026-11-28' },
+  { url: 'https://docs.stripe.com/api/identity/verification_sessions', read: '2026-11-29' },
+]
 
 const session = (state: string) => `identity.verification_session.${state}`
 
@@ -91,17 +94,44 @@ function event(name: string, status: string) {
     created: 1_769_600_000,
     livemode: false,
     type: session(name),
-    data: {
-      object: {
-        id: 'vs_1NuN4zLkdIwHu7ixleE6HvkI',
-        object: 'identity.verification_session',
-        client_reference_id: null,
-        created: 1_769_599_000,
-        last_error: null,
-        metadata: {},
-        status,
-        type: 'document',
-      },
-    },
+    data: { object: state(status) },
   }
+}
+
+function state(status: string) {
+  return {
+    id: 'vs_1NuN4zLkdIwHu7ixleE6HvkI',
+    object: 'identity.verification_session',
+    client_reference_id: null,
+    created: 1_769_599_000,
+    last_error: null,
+    livemode: false,
+    metadata: {},
+    status,
+    type: 'document',
+  }
+}
+
+const sessions: VendorDecision = {
+  hints: { type: [`v1.${session('verified')}`, `v1.${session('canceled')}`] },
+  request: {
+    baseUrl: 'https://api.stripe.com',
+    path: '/v1/identity/verification_sessions/{id}',
+    headers: { authorization: 'Bearer {token}' },
+  },
+  reading: {
+    name: ['status'],
+    subject: ['id'],
+    rules: [
+      { when: { status: 'verified' }, is: 'verification.approved' },
+      { when: { status: 'canceled' }, is: 'verification.canceled' },
+    ],
+    fields: { clientId: 'client_reference_id', createdAt: 'created' },
+  },
+  fixtures: [
+    { body: state('requires_input') },
+    { body: state('processing') },
+    { name: 'verification.approved', body: state('verified') },
+    { name: 'verification.canceled', body: state('canceled') },
+  ],
 }

@@ -40,7 +40,9 @@ export async function attempt(work: Work, by: Attempter): Promise<Attempted> {
       if (entry.kind === 'assigned' && entry.others) await by.inbox.keepAll(entry.others)
       return ended(entry)
     }
-    const plan = planAttempt(work, entry, by.steps)
+    const decided = by.steps.decisions ? await decidedEntry(work, entry, by) : entry
+    if ('kind' in decided) return ended(decided)
+    const plan = planAttempt(work, decided, by.steps)
     if ('kind' in plan) return ended(plan)
     return await new AttemptRun(work, by, plan).run()
   } catch (error) {
@@ -90,6 +92,30 @@ function assignable(
   // Never back to an unknown name: old and new processes side by side would take turns.
   if (name !== undefined && !isEventName(parsed.event.name)) return []
   return toArrivals(delivery, parsed, source)
+}
+
+/** The entry with the decision that its event lacks, or the verdict if that was not read. */
+async function decidedEntry(
+  work: Work,
+  entry: ReadEntry,
+  { steps, running }: Attempter,
+): Promise<ReadEntry | Verdict> {
+  const { delivery, attempt, source, failed: before } = work
+  if (!delivery || !steps.decisions?.awaits(entry.event)) return entry
+  // A replay shares no earlier read.
+  const storedAt = source === 'replay' ? undefined : work.storedAt
+  const entryId = work.lease.id
+  const found = await steps.decide({ ...entry, delivery, attempt, entryId, running, storedAt })
+  if (!('handler' in found)) return { ...entry, event: found }
+  if (isDrained(found)) return { kind: 'released' }
+  const unrun = before.filter((id) => id !== found.handler)
+  const failures = [
+    toFailure(found),
+    ...unrun.map((id) => failedBefore(id, 'was not run by this attempt')),
+  ]
+  const { retryAfter } = Object(found.error) as { readonly retryAfter?: number }
+  const reason = found.code === 'HANDLER_TIMEOUT' ? 'HANDLER_TIMEOUT' : 'HANDLER_FAILED'
+  return { kind: 'failed', reason, failures, fatal: false, retryAfter }
 }
 
 /** The plan of an attempt. */
@@ -323,11 +349,16 @@ function within(tx: StoreTx, handler: Registration['handler']): Registration['ha
  * Passes the event with its current resource, or unchanged if it names none. Skips the handler if the
  * resource is gone, except for `*.deleted`.
  */
-function refetching({ handler }: Registration, { withData }: Steps): Registration['handler'] {
+function refetching(
+  { handler }: Registration,
+  { withData, decisions }: Steps,
+): Registration['handler'] {
+  const refreshed = (event: WebhookEvent, current: unknown) =>
+    decisions?.hasApi ? decisions.refreshed(event, current) : withData(event, current)
   return async (event, context) => {
     const current = namesResource(event) ? await context.fetch() : undefined
     const isDeletion = event.name.endsWith('.deleted')
     if (current === null && !isDeletion) return
-    await handler(current ? withData(event, current) : event, context)
+    await handler(current ? refreshed(event, current) : event, context)
   }
 }

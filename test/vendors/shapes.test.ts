@@ -305,32 +305,52 @@ describe('events that lack the usual name', () => {
 })
 
 describe("Stripe's thin events", () => {
-  const vendor = vendors.stripeIdentity()
+  const [plain, reading] = [vendors.stripeIdentity(), stripe()]
   const ofName = (thin: boolean) =>
-    vendor.fixtures.find(
-      ({ name, body }) => name === 'verification.approved' && 'related_object' in body === thin,
-    )?.body ?? {}
+    plain.fixtures.find(({ body }) => {
+      return String(body.type).endsWith('.verified') && 'related_object' in body === thin
+    })?.body ?? {}
   const [snapshot, thin] = [ofName(false), ofName(true)]
 
-  test('read as their snapshots', () => {
-    const { name, id, entity } = read(vendor, snapshot) ?? {}
-    expect(read(vendor, thin)).toMatchObject({ name, id, entity })
-    expect(read(vendor, thin)?.occurredAt).toEqual(new Date('2026-01-28T11:33:20.000Z'))
+  function stripe() {
+    const record = vendors
+      .stripeIdentity()
+      .decisions?.[0]?.fixtures.find(({ name }) => name === 'verification.approved')?.body
+    const answer = async () => Response.json(record)
+    return vendors.stripeIdentity({ api: { token: 'sk_test', fetch: answer } })
+  }
+
+  test('are of their snapshots if the API completes them', () => {
+    const { id, entity } = read(reading, snapshot) ?? {}
+    const name = `stripeIdentity.${thin.type}`
+    expect(read(reading, thin)).toMatchObject({ name, id, entity })
+    expect(read(reading, thin)?.occurredAt).toEqual(new Date('2026-01-28T11:33:20.000Z'))
+    // Else the thin one would stand for a decision that nobody reads.
+    expect(read(plain, thin)).toMatchObject({ name, id: thin.id, entity })
     const { snapshot_event: _, ...alone } = thin
-    expect(read(vendor, alone)?.id).toBe(thin.id)
+    expect(read(reading, alone)?.id).toBe(thin.id)
   })
 
   test.each([
     ['snapshot first', [snapshot, thin]],
     ['thin first', [thin, snapshot]],
   ])('are one event with their snapshot: %s', async (_, bodies) => {
-    const { kept, worker } = receiving(vendor)
+    const { kept, worker } = receiving(reading)
     const approved = vi.fn()
     kept.on('verification.approved', approved)
     const kinds: string[] = []
-    for (const body of bodies) kinds.push((await kept.receive(deliveryOf(vendor, body))).kind)
+    for (const body of bodies) kinds.push((await kept.receive(deliveryOf(reading, body))).kind)
     await worker.runOnce()
     expect(kinds).toEqual(['accepted', 'duplicate'])
+    expect(approved).toHaveBeenCalledTimes(1)
+  })
+
+  test('leave the decision to their snapshot without the API', async () => {
+    const { kept, worker } = receiving(plain)
+    const approved = vi.fn()
+    kept.on('verification.approved', approved)
+    for (const body of [thin, snapshot]) await kept.receive(deliveryOf(plain, body))
+    await worker.runOnce()
     expect(approved).toHaveBeenCalledTimes(1)
   })
 })
