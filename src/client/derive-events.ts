@@ -25,7 +25,7 @@ export const unseen = [
   'a client that was deleted permanently: it is no longer listed',
   'a client, if another one is deleted while pages are being read from a list that hides deleted ones; a run from an earlier time finds it',
   'the resource as it was at the event: handlers get it as it is now',
-  'when a verification was decided or a client deleted: `updatedAt` stands for it, so one that changes again after the inbox has forgotten it looks new',
+  'when a verification was decided or a client deleted: `updatedAt` is used instead, so a record that changes again after the inbox has forgotten it looks new',
   'an expiry before its date: if the inbox has forgotten it by that date, it looks like an expiry at that date and is taken again',
   'an expiry that the service records after a run has read that time, if it does not touch `updatedAt`',
   'a state that a verification entered twice',

@@ -202,7 +202,7 @@ export function warnIfWeak(secrets: unknown): void {
 /** Shows that later events of a sender do not run, although it gets 200 for each. */
 function conflictOf({ name }: OutcomeObserved): string {
   const about = name ? ` (${printable(name)})` : ''
-  return `a delivery${about} has the id of an earlier event and other bytes: it is kept, not handled. If it is another event, its id stands elsewhere: say where with envelope: { id }`
+  return `a delivery${about} has the id of an earlier event and other bytes: it is kept, not handled. If it is another event, name the path of its id: envelope: { id }`
 }
 
 /** The parts of a delivery's walk that are observed. */

@@ -276,7 +276,7 @@ function checkPairs(pairs: unknown): void {
   pairName('signature', signature)
   if (timestamp === undefined) return
   pairName('timestamp', timestamp)
-  if (timestamp === signature) throw refuse('grammar.pairs has the same name for both')
+  if (timestamp === signature) throw refuse('grammar.pairs gives both the same name')
 }
 
 function pairName(field: string, name: unknown): void {

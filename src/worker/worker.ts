@@ -313,7 +313,7 @@ function takeOver(place: string | object, receiver: Steps, stop: () => void): ()
     const lost = before.handlerIds.filter((id) => !handlerIds.includes(id)).map(printable)
     if (lost.length > 0) {
       warnOfLost(
-        `the worker of a receiver has stopped that of another one on the same inbox, whose handlers it lacks (${lost.slice(0, 3).join(', ')}). Each receiver needs an inbox of its own, or all handlers one receiver`,
+        `a receiver's worker has stopped another receiver's worker on the same inbox, and lacks its handlers (${lost.slice(0, 3).join(', ')}). Give each receiver its own inbox, or register all handlers on one receiver`,
         'NO_WORKER',
       )
     }

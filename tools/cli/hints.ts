@@ -18,7 +18,7 @@ const byCode: Readonly<Record<OutcomeCode, string>> = {
   HEADER_AMBIGUOUS:
     'a header of the signature arrived twice: leave out a --header of its name, or find the proxy that adds one',
   ADDRESS_NOT_ALLOWED:
-    'the sender of this receiver is known by its address: send from one of the addresses of its scheme (see docs/vendors.md)',
+    'this receiver accepts only certain addresses: send from an address of its scheme (see docs/vendors.md)',
   BODY_INCOMPLETE: 'the body did not arrive within bodyTimeout: check the connection and proxies',
   BODY_NOT_UTF8: 'the signature holds, but the body is not UTF-8: check the file that was sent',
   BODY_NOT_JSON: 'the signature holds, but the body is not JSON: check the file that was sent',

@@ -125,14 +125,14 @@ export const erasingCases: StoreCases = {
     same(left, [undefined, undefined, undefined])
     same(await store.forget('person', start), 0)
   },
-  'forgets no event of another person that came under the same id': async (store) => {
+  'forgets no event of another person under the same id': async (store) => {
     const [entry, another] = [newEntry({ lane: 'person' }), newEntry({ lane: 'another' })]
     await store.insert(entry)
     same((await store.insert({ ...another, key: entry.key ?? '' })).kind, 'conflict')
     same(await store.forget('person', start), 1)
     same(await store.forget('another', start), 1)
   },
-  'keeps what was erased for as long as there is evidence of its conflicts': async (store) => {
+  'keeps an erased entry as long as there is evidence of its conflicts': async (store) => {
     const entry = await done(store, { lane: 'person' })
     same((await store.insert({ ...unread(), key: entry.key ?? '' })).kind, 'conflict')
     const after = Date.now() + day

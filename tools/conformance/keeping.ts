@@ -151,7 +151,7 @@ export const keepingCases: StoreCases = {
       same(await settle(store, one, { to: 'released' }), false, 'once it is claimed again')
     }
   },
-  'settles what a crash left for one of those that sweep': async (store) => {
+  'settles an entry that a crash left for one of several sweeps': async (store) => {
     await store.insert(newEntry())
     const crashed = await claimOne(store)
     const settlement = { to: 'retry', due: start, reason: 'CRASHED', failures: [] } as const
@@ -278,7 +278,7 @@ export const keepingCases: StoreCases = {
 }
 
 export const keepingRestartCases: StoreCases = {
-  'gives the next owner everything, also what was leased': async (store, { again }) => {
+  'gives the next owner every entry, leased ones too': async (store, { again }) => {
     const [left, waiting] = [newEntry(), newEntry()]
     await store.insert(left)
     const claimed = await claimOne(store)

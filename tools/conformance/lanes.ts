@@ -42,7 +42,7 @@ export const lanesOrderCases: StoreCases = {
     }
     same(order, idsOf(entries))
   },
-  'continues after a dead entry, and tells later entries about the gap': async (store) => {
+  'continues after a dead entry, and marks the gap on later entries': async (store) => {
     const lane = 'gapped'
     const [_first, second] = await kept(store, { lane }, { lane })
     await settleNext(store, { to: 'dead', hold: false, ...failed })
@@ -315,7 +315,7 @@ async function stateOf(store: InboxStore, id: string) {
 }
 
 export const assigningCases: StoreCases = {
-  'assigns an entry to its lane, with what is read of it now, as new': async (store) => {
+  'assigns an entry to its lane, with its event as it reads now, as new': async (store) => {
     const read = {
       lane: 'person',
       related: 'client',
@@ -363,7 +363,7 @@ export const assigningCases: StoreCases = {
     same(await store.assign({ lease, at: start, entry }), 'stored')
     same((await claim(store, 10, start + 1)).length, 2)
   },
-  'assigns no entry that another stands for': async (store) => {
+  'assigns no entry that is a duplicate of another': async (store) => {
     const first = await done(store, { aliases: [{ key: 'occurrence', name: 'reconcile' }] })
     const { key = '', digest } = first
     const aliases = [{ key: 'occurrence', name: 'webhook' }]
@@ -421,7 +421,7 @@ export const assigningCases: StoreCases = {
     same(await store.insert({ ...newEntry(), key: 'signed', digest }), copy)
     same((await store.insert({ ...newEntry(), key: 'signed' })).kind, 'conflict')
   },
-  'assigns nothing under a lost lease, nor what was forgotten': async (store) => {
+  'assigns nothing under a lost lease, and no forgotten entry': async (store) => {
     const { arrived, claimed, assign } = await unread(store, { lane: 'person' })
     same(await store.forget(arrived.lane, start), 1)
     same(await assign(), 'lost')
@@ -436,7 +436,7 @@ export const assigningCases: StoreCases = {
 }
 
 export const assigningOrderCases: StoreCases = {
-  'assigns an entry its place by arrival, behind what is at work': async (store) => {
+  'assigns an entry its place by arrival, behind the entry at work': async (store) => {
     const lane = 'person'
     const { entry, claimed, assign } = await unread(store, { lane })
     const early = { lane, storedAt: start - 5 }

@@ -24,9 +24,9 @@ const decisions: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     score:
       'null until the subject has submitted; then 0 to 100, high when approved by magic name, low when rejected',
     'step data':
-      'what the subject filled in on the page of the link, with status and completedAt; null (documents: empty) until its step is submitted',
+      'the values that the subject filled in on the link’s page, with status and completedAt; null (documents: empty) until the step is submitted',
     'audit trail':
-      'steps holds one entry for each action: at, action, actor, step, status; consent, attestation and estate, which have no object of their own, add what was given',
+      'steps holds one entry for each action: at, action, actor, step, status; consent, attestation and estate, which have no object, add the given values',
   },
   '2.3': {
     'shared fields':
@@ -53,7 +53,7 @@ const decisions: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'repeated keys': 'the last of two equal keys in a JSON object counts',
     'byte order mark': 'one before a JSON body is ignored',
     'e-mail addresses':
-      'RFC 5321 and, internationalized, RFC 6531: a dot-atom or quoted local part, a host name of any number of labels (localhost too) or an address in brackets; no length but those of section 8 is checked',
+      'RFC 5321 and, internationalized, RFC 6531: a dot-atom or quoted local part, a host name of any number of labels (localhost too) or an address in brackets; only the lengths of section 8 are checked',
   },
   '4.1': {
     null: 'a field of a create call may be left out, but not be null',
@@ -63,12 +63,12 @@ const decisions: Readonly<Record<string, Readonly<Record<string, string>>>> = {
       'a client without a person’s name lends its businessName to subjectName, cut to 128 characters',
     invitation: 'sent as well when the e-mail comes from the client instead of the body',
     'return address':
-      'the subject’s page links back to config.returnUrl, or to the query parameter returnUrl of its own address: http and https only',
+      'the subject’s page links back to config.returnUrl, or to the query parameter returnUrl of the page’s address: http and https only',
     'repeated requirements': 'the same step may stand twice; it is submitted once',
   },
   '4.2': {
     'query parameters':
-      'one that breaks its rule, or is given twice, gives 422 with an entry for each; status may be given several times; unknown ones are ignored and named in a Sandbox-Warning header',
+      'a parameter that breaks its rule, or is given twice, gives 422 with an entry for each; status may be given several times; unknown parameters are ignored and named in a Sandbox-Warning header',
     'status list':
       'spaces around commas are ignored; an empty item, as after a trailing comma, gives 422',
     'sort direction':
@@ -100,11 +100,11 @@ const decisions: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     signature:
       'lower-case hex of HMAC-SHA256 over the exact body bytes; key: the UTF-8 bytes of the secret; while a secret rotates, both signatures separated by a comma',
     subscriptions:
-      'managed under /_sandbox/subscriptions; one that names no organization receives the events of all',
+      'managed under /_sandbox/subscriptions; a subscription without an organization receives the events of all',
     'legacy filters':
-      'a subscription with a legacy filter gets the legacy name; one with both forms gets both, each with an id of its own',
+      'a subscription with a legacy filter gets the legacy name; a subscription with both forms gets both events, each with its own id',
     retries: `an answer other than 2xx, a time-out after ${delivery.timeoutMs / 1000} s and a broken connection are tried again after ${retryDelays} s, later where Retry-After asks for it, up to ${delivery.retryAfterMaxSeconds} s; a date is compared with the answer’s own Date`,
-    order: `first attempts of one resource to one subscription are made one after the other, in the order of the events, those of other resources beside them, ${delivery.concurrency} at a time for each subscription; a retry does not hold later ones back, so it may arrive after them`,
+    order: `first attempts of one resource to one subscription are made one after another, in the order of the events, and beside the attempts of other resources, ${delivery.concurrency} at a time for each subscription; a retry does not hold later ones back, so it may arrive after them`,
     'client.updated':
       'sent for every update that names a field, also when no value changes; not for an update without fields',
   },

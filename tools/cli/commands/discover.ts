@@ -36,7 +36,7 @@ export const discover = (session: Session) =>
       'the address that the sender used, for schemes that sign it',
       addressFrom,
     )
-    .option('--template <text>', 'another template of what is signed; repeatable', repeated)
+    .option('--template <text>', 'another template of the signed text; repeatable', repeated)
     .option('--header <name>', 'the signature header to use, if there are several')
     .addOption(secretFileOption())
     .action(act(session, discoverScheme))

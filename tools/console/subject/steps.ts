@@ -93,7 +93,7 @@ export const stepForms: Readonly<Record<string, StepForm>> = {
   ),
   financial: form(
     'Your finances',
-    'Where the money you will use comes from.',
+    'The source of the money that you will use.',
     choice('sourceOfFunds', 'Source of funds', funds),
   ),
   consent: form(

@@ -67,11 +67,11 @@ const faults: readonly ResultFault[] = [
 const syncFaults: readonly ResultFault[] = [
   [
     ({ fsync }) => fsync === 'off',
-    'fsync is off, so a power cut can lose or damage what was kept: set fsync = on in postgresql.conf',
+    'fsync is off, so a power cut can lose or damage entries: set fsync = on in postgresql.conf',
   ],
   [
     ({ pages }) => pages === 'off',
-    'full_page_writes is off, so a power cut can damage what was kept: set full_page_writes = on in postgresql.conf',
+    'full_page_writes is off, so a power cut can damage entries: set full_page_writes = on in postgresql.conf',
   ],
 ]
 

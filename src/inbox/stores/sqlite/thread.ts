@@ -58,7 +58,7 @@ export function openThread(
       // A disk that hangs stops this thread once for so long, however many handlers there are.
       const left = Math.max(0, sentAt + idleTimeout - performance.now())
       if (Atomics.wait(flag, 0, 1, left) !== 'timed-out') return
-      const message = `the disk did not finish what was written within ${idleTimeout} ms`
+      const message = `the disk did not finish a write within ${idleTimeout} ms`
       throw new WebhookError('STORE_TIMEOUT', message)
     },
     close: () => {
