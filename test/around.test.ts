@@ -24,7 +24,7 @@ test('around surrounds each handler, and is given the event and the context of t
   expect(seen).toEqual([`one ${of}`, 'first', 'over', `two ${of}`, 'second', 'over'])
 })
 
-test('what around makes current is current in the handler, with an inbox too', async () => {
+test('the context that around makes current is current in the handler, with an inbox too', async () => {
   const current = new AsyncLocalStorage<string>()
   const inbox = createInbox({ store: memoryStore() })
   const found: unknown[] = []
@@ -101,7 +101,7 @@ test('the time limit of a handler holds for what surrounds it', async () => {
   expect(outcome).toMatchObject({ kind: 'failed', code: 'HANDLER_TIMEOUT' })
 })
 
-test('an around that is not a function is refused where the receiver is created', () => {
+test('an around that is not a function throws when the receiver is created', () => {
   const fails = () => create({ around: 'span' as never })
   expect(fails).toThrow(/around must be a function, .*\(run, event, context\) => run\(\)/)
 })

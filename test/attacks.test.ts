@@ -252,7 +252,7 @@ describe('a secret', () => {
   })
 })
 
-test('a reply that echoes line breaks of a stranger in a header is not sent', async () => {
+test("a reply that echoes a sender's line breaks in a header is not sent", async () => {
   const echo = 'a\r\nset-cookie: stolen=1'
   const changes: readonly Record<string, string>[] = [{ 'x-echo': echo }, { [echo]: 'x' }]
   for (const headers of changes) {

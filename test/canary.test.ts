@@ -165,7 +165,7 @@ async function walkAll(seen: Seen, inbox?: Inbox) {
   return receiver
 }
 
-test('the canary is heard by no observer, log, warning, reply or diagnosis', async () => {
+test('no observer, log, warning, reply or diagnosis contains the canary', async () => {
   const seen = new Seen()
   const receiver = await walkAll(seen)
   seen.add('receiver', receiver)
@@ -239,7 +239,7 @@ test.each(kinds)(
   },
 )
 
-test('a capture is written without the canary, of what was taken and of what was refused', async () => {
+test('a capture of an accepted or a rejected delivery does not contain the canary', async () => {
   const seen = new Seen()
   seen.add('capture', await capture(await genuine('evt_1'), { secret }))
   const forged = { ...(await genuine('evt_2')), headers: { 'x-service-signature': canary } }

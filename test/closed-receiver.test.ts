@@ -127,7 +127,7 @@ test('headers are walked once for each delivery', async () => {
   expect(walks).toBe(1)
 })
 
-test('what observers enumerate holds no data of an event', async () => {
+test('the enumerable fields of observations hold no data of an event', async () => {
   const seen: Observation[] = []
   const receiver = createReceiver({ secret, observe: (one) => seen.push(one) })
   receiver.on('client.created', (event) => {
@@ -141,7 +141,7 @@ test('what observers enumerate holds no data of an event', async () => {
   expect(outcome?.type === 'outcome' && outcome.errors[0]?.error).toMatchObject({ person: 'Ada' })
 })
 
-test('bytes that nobody signed are not parsed, nor is a copy of a verified delivery', async () => {
+test('neither unsigned bytes nor a copy of a verified delivery are parsed', async () => {
   const headers = await sign(body, { secret })
   const verified = await verify({ body, headers }, { secret })
   if (!verified.ok) throw new Error(verified.code)

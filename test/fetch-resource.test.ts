@@ -272,7 +272,7 @@ describe('context.fetch()', () => {
     expect(got).toEqual([null, { id: 'v3', active: false }])
   })
 
-  test('context.fetch() ends with its handler, and the request with the last one that waits', async () => {
+  test('context.fetch() ends with its handler, and the request with the last waiting handler', async () => {
     const ended: unknown[] = []
     const get = (_: string, { signal }: { readonly signal: AbortSignal }) =>
       new Promise<never>((_, reject) => {

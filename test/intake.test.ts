@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { HeaderIndex } from '../src/delivery.ts'
 import { admit, Intake } from '../src/intake/intake.ts'
 
-test('an address keeps its share of what is held while thousands of others come and go', () => {
+test('an address keeps its share of the held bytes while thousands of others come and go', () => {
   const intake = new Intake({ maxBytes: 100, maxInFlightBytes: 1_000, bodyTimeout: 10_000 })
   const held = Array.from({ length: 5 }, () => intake.begin('192.0.2.1'))
   for (const reading of held) expect(reading.take(100)).toBeUndefined()
@@ -40,7 +40,7 @@ test('addresses of one /64 of IPv6 have one share, and each of IPv4 its own, wit
   expect(other.begin('192.0.2.2').take(100)).toBeUndefined()
 })
 
-test('where no address is known, bodies that do not come give way to those that do', () => {
+test('if no address is known, bodies that stall give way to bodies that arrive', () => {
   const intake = new Intake({ maxBytes: 1_000, maxInFlightBytes: 10_000, bodyTimeout: 10_000 })
   const ended: number[] = []
   // One of which nothing has come holds nothing that would make room.
@@ -63,7 +63,7 @@ test('where no address is known, bodies that do not come give way to those that 
   expect(next.take(1_000)).toBeUndefined()
 })
 
-test('what is beyond the share of an address is refused, and bodies of others go on', () => {
+test("bytes beyond an address's share are rejected, and bodies of other addresses continue", () => {
   const intake = new Intake({ maxBytes: 1_000, maxInFlightBytes: 10_000, bodyTimeout: 10_000 })
   const ended: string[] = []
   const begin = (address: string) => {
@@ -80,7 +80,7 @@ test('what is beyond the share of an address is refused, and bodies of others go
   expect(ended).toEqual([])
 })
 
-test('what arrives beside bodies that are handled does not end in vain', () => {
+test('a body that arrives beside bodies that are handled is not ended without need', () => {
   const intake = new Intake({ maxBytes: 250, maxInFlightBytes: 500, bodyTimeout: 10_000 })
   const ended: string[] = []
   const begin = (name: string) => {
@@ -122,7 +122,7 @@ test.each([[-1], [16_385], [Number.NaN]])('a declared length of %d is not counte
   expect([reading.reserve(length), reading.bytes]).toEqual([false, 0])
 })
 
-test('what does not fit is not counted, and what is given back may be held by another', () => {
+test('a body that does not fit is not counted, and released bytes may be held by another', () => {
   const intake = new Intake({ maxBytes: 10_000, maxInFlightBytes: 80_000, bodyTimeout: 10_000 })
   for (let one = 0; one < 100; one++) {
     const reading = intake.begin(undefined)
@@ -134,7 +134,7 @@ test('what does not fit is not counted, and what is given back may be held by an
   expect(intake.begin(undefined).reserve(1)).toBe(false)
 })
 
-test('what is no whole number is refused before it is counted, and bounds nothing less', () => {
+test('a length that is not a whole number is rejected before it is counted', () => {
   const intake = new Intake({ maxBytes: 100, maxInFlightBytes: 100, bodyTimeout: 10_000 })
   const reading = intake.begin('192.0.2.1')
   for (const wrong of [undefined, Number.NaN, 1.5, Number.POSITIVE_INFINITY, '8']) {

@@ -93,7 +93,7 @@ test('outside production a warning shows the whole error of a handler, and none 
   expect(told).not.toContain('CANARY')
 })
 
-test('on Lambda, which sets no mode, no warning holds what a handler threw', async () => {
+test('on Lambda, which sets no mode, no warning holds the error of a handler', async () => {
   vi.stubEnv('NODE_ENV', undefined)
   vi.stubEnv('AWS_LAMBDA_FUNCTION_NAME', 'webhooks')
   const told = await warningsOf(async () => {
@@ -106,7 +106,7 @@ test('on Lambda, which sets no mode, no warning holds what a handler threw', asy
   expect(told).not.toContain('CANARY')
 })
 
-test('the whole error has the frames of the application, and not those of this package', async () => {
+test("the whole error has the application's frames, and none of this package", async () => {
   vi.stubEnv('NODE_ENV', 'development')
   const ours = '    at #prove (/app/node_modules/idv-webhooks/dist/chunk-63KVPY57.cjs:1675:59)'
   const others = ['    at save (/app/src/save.js:7:5)', '    at run (node:internal/tasks:1:2)']
@@ -330,7 +330,7 @@ test('a host that refuses to be kept awake changes no outcome', async () => {
   expect(handled).toBe(1)
 })
 
-test('outside production an inbox that nobody works for says so once; within where a start failed', async () => {
+test('outside production an inbox without a worker warns once; in production if a start failed', async () => {
   const toldWhen = (works: boolean, starts = true) =>
     warningsOf(async () => {
       let at = Date.now()

@@ -105,7 +105,7 @@ describe('an envelope', () => {
     })
   })
 
-  test('an envelope without a resource of its own is the resource', async () => {
+  test('an envelope without a resource is itself the resource', async () => {
     const flat = { event: 'verification.approved', eventId: 'evt_1', createdAt, ...data }
     const parsed = await read(flat)
     expect(parsed).toMatchObject({ ok: true, key: 'evt_1', event: { id: 'evt_1', data } })

@@ -130,7 +130,7 @@ describe('handlers', () => {
     expect(ran).toEqual(['next'])
   })
 
-  test('that reject after they were given up disturb nobody', async () => {
+  test('that reject after their time limit have no effect', async () => {
     const { receiver, deliver } = fresh({ handlerTimeout: 5 })
     const late = Promise.withResolvers<never>()
     receiver.on('verification.approved', () => late.promise)
@@ -418,7 +418,7 @@ describe('what a sender or a bad mount does', () => {
     expect([...counts, errors, handled]).toEqual([0, 0, 0, 0, 0])
   })
 
-  test('is told by code alone: no error text, stack, secret or body reaches the sender', async () => {
+  test('is answered only by its code: no error text, stack, secret or body reaches the sender', async () => {
     const { receiver } = fresh()
     receiver.on('client.created', () => {
       throw new Error('db password=hunter2')
@@ -552,7 +552,7 @@ describe('bounds', () => {
     expect([handled.status, read]).toEqual([413, 0])
   })
 
-  test('a body is not read for a stranger who has no well-formed signature', async () => {
+  test('the body of a request without a well-formed signature is not read', async () => {
     const { receiver } = fresh()
     for (const headers of [
       {},
@@ -662,7 +662,7 @@ describe('drain', () => {
     expect(await outcome).toMatchObject({ kind: 'handled' })
   })
 
-  test('ends what is at work, refuses what comes after and aborts what takes too long', async () => {
+  test('ends the work in flight, rejects later deliveries and aborts handlers that take too long', async () => {
     const { receiver } = fresh()
     const started = Promise.withResolvers<void>()
     let begun = 0
@@ -698,7 +698,7 @@ describe('drain', () => {
     await drained
   })
 
-  test('does not wait for the answers to those that came after it', async () => {
+  test('does not wait for the answers to later deliveries', async () => {
     const { receiver } = fresh({
       respond: () => new Promise((resolve) => setTimeout(resolve, 60, 204)),
     })
@@ -727,7 +727,7 @@ describe('drain', () => {
   })
 })
 
-test('with an inbox answers by what it kept, and 503 when it could not', async () => {
+test('with an inbox answers by the result of keeping, and 503 when it could not keep', async () => {
   const kept: unknown[] = []
   let answer: () => Promise<never> = async () => ({ kind: 'accepted', entryId: 'e1' }) as never
   const inbox = {

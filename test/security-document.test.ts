@@ -196,7 +196,7 @@ test.each(sentences)('SECURITY.md: %s', (sentence) => {
   }
 })
 
-test('every entry stands for a sentence', () => {
+test('every entry belongs to a sentence', () => {
   const starts = Object.keys(held)
   const idle = starts.filter((start) => !sentences.some((one) => one.startsWith(start)))
   expect(idle).toEqual([])

@@ -95,7 +95,7 @@ test('an event that comes again beside others is a duplicate, and the others are
   expect((await inbox.find()).entries).toHaveLength(3)
 })
 
-test('events without an id have keys of their own, the same when the sender repeats them', async () => {
+test('events without an id have their own keys, equal when the sender repeats them', async () => {
   const receiver = createReceiver({ secret, validate: 'off' })
   const keys: string[] = []
   receiver.on('*', (_, { idempotencyKey }) => void keys.push(idempotencyKey))
@@ -119,7 +119,7 @@ test('a list of which one element is no event is refused whole', async () => {
   expect(calls).toBe(0)
 })
 
-test('one that fails does not stop the others, and the sender repeats the delivery', async () => {
+test('a failed event does not stop the others, and the sender repeats the delivery', async () => {
   const receiver = createReceiver({ secret, validate: 'off', observe: () => {} })
   const seen: string[] = []
   receiver.on('*', ({ id }) => {

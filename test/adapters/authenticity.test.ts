@@ -134,7 +134,7 @@ describe.each(knowing)('an address list over $name', (mount) => {
     expect(await statusOf(refusing.port, forged)).toBe(403)
   })
 
-  test('believes of X-Forwarded-For what the declared proxies wrote', async () => {
+  test('trusts the entries of X-Forwarded-For that the declared proxies wrote', async () => {
     const { port } = await started(mount, receiverOf(schemes.ip({ allow: elsewhere, proxies: 1 })))
     const status = (...lines: string[]) => statusOf(port, lines)
     expect(await status('x-forwarded-for: 203.0.113.9')).toBe(200)
@@ -154,7 +154,7 @@ test('a fetch adapter that is told no address refuses every one', async () => {
   for (const line of ['accept: */*', ...forged]) expect(await statusOf(port, [line])).toBe(403)
 })
 
-test('the address of a fetch adapter is a function, and no option of one that sees the socket', () => {
+test('the fetch adapter takes the address as a function; adapters that see the socket have no such option', () => {
   const receiver = createReceiver({ secret })
   expect(() => toFetch(receiver, { address: '127.0.0.1' as never })).toThrow(/address/)
   expect(() => toNextPages(receiver, { address: () => '127.0.0.1' } as never)).toThrow(/address/)

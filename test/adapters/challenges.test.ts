@@ -27,7 +27,7 @@ async function told(url: string, request: RequestInit = {}) {
 }
 
 describe.each(mounts)('over $name', (mount) => {
-  test('Meta and Dropbox get what a GET asks for', async () => {
+  test('Meta and Dropbox get the challenge of their GET back', async () => {
     const meta = await mounted(mount, { respond: challenges.meta({ verifyToken: 'ours' }) })
     const query = (token: string) =>
       `?hub.mode=subscribe&hub.verify_token=${token}&hub.challenge=1158201444`
@@ -49,7 +49,7 @@ describe.each(mounts)('over $name', (mount) => {
     expect(await told(url, { method: 'POST', body: '{}' })).toMatchObject({ status: 415 })
   })
 
-  test('Slack and Zoom get an answer made from a signed event, strangers none', async () => {
+  test('Slack and Zoom get an answer made from a signed event, an unsigned request gets none', async () => {
     const token = 'qgg8vlvZRS6UYooatFL8Aw'
     const encryptedToken = createHmac('sha256', secret).update(token).digest('hex')
     const cases: readonly (readonly [Responder, Scheme, object, object])[] = [

@@ -96,7 +96,7 @@ describe.each(integrations)('behind %s', (_, toEvent) => {
   })
 })
 
-test('a repeated signature header is refused where the event shows it', async () => {
+test('a repeated signature header is rejected if the event shows it', async () => {
   const handler = toLambda(setUp().receiver)
   const good = await signed(body)
   const twice = { ...good, headers: [...good.headers, ['X-Service-Signature', 'aa'] as const] }
@@ -193,7 +193,7 @@ describe('with a worker', () => {
     onTestFinished(() => void vi.useRealTimers())
   }
 
-  test('what was kept is handled before the answer, and a refused request starts nothing', async () => {
+  test('kept entries are handled before the answer, and a rejected request starts no work', async () => {
     const { receiver, deliveries, worker } = withInbox()
     const handler = toLambda(receiver, { worker })
     const runOnce = vi.spyOn(worker, 'runOnce')
@@ -277,7 +277,7 @@ describe('with a worker', () => {
     expect(await inbox.stats()).toMatchObject({ done: 2, leased: 0 })
   })
 
-  test('an invocation whose time is over aborts its own handlers, not those of another', async () => {
+  test("an invocation out of time aborts its own handlers, not another invocation's", async () => {
     ownClock()
     const inbox = createInbox({ store: memoryStore(), retry: { delays: [60_000] } })
     const receiver = createReceiver({ secret, inbox, observe: () => {} })
@@ -373,7 +373,7 @@ describe('with a worker', () => {
   })
 })
 
-test('a wrong mount is refused where it is made', () => {
+test('a wrong mount throws when it is made', () => {
   const { receiver } = setUp()
   expect(() => toLambda({} as never)).toThrow(/toLambda expects a receiver from createReceiver/)
   expect(() => toLambda(receiver, { waitUntil: 1 } as never)).toThrow(

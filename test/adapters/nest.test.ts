@@ -144,7 +144,7 @@ test('the log of Nest calls each of several modules WebhookModule', () => {
   expect([one?.name, other?.name]).toEqual(['WebhookModule', 'WebhookModule'])
 })
 
-test('a wrong mount is refused where it is made', async () => {
+test('a wrong mount throws when it is made', async () => {
   const { receiver } = receiverOf()
   const path = '/webhooks'
   expect(() => WebhookModule.forRoot({ path } as never)).toThrow(/expects a receiver/)

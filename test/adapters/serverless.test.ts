@@ -27,7 +27,7 @@ async function setUp() {
   return { receiver, recorder, worker, waited, waitUntil, request }
 }
 
-test('a host that stops between requests handles what it kept once it has answered', async () => {
+test('a host that stops between requests handles kept entries once it has answered', async () => {
   const { receiver, recorder, worker, waited, waitUntil, request } = await setUp()
   const handle = toFetch(receiver, { worker })
   const reply = await handle(await request(), {}, { waitUntil })
@@ -37,7 +37,7 @@ test('a host that stops between requests handles what it kept once it has answer
   expect(recorder.events.map(({ name }) => name)).toEqual(['verification.approved'])
 })
 
-test("Next's after() keeps it awake, and only for what was taken", async () => {
+test("Next's after() keeps the process awake, and only for kept entries", async () => {
   const { receiver, recorder, worker, waited, waitUntil, request } = await setUp()
   const handle = toNext(receiver, { worker, waitUntil })
   expect((await handle(await request('unsigned'))).status).toBe(401)

@@ -128,7 +128,7 @@ async function patienceEnds(isOver: () => boolean): Promise<boolean> {
   return isOver()
 }
 
-test('Fastify ends the connection of what it refuses itself at the path of the receiver', async () => {
+test("Fastify ends the connection of a request that Fastify itself rejects at the receiver's path", async () => {
   const port = await (mounts.Fastify as () => Promise<number>)()
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   onTestFinished(() => void vi.useRealTimers())
@@ -159,7 +159,7 @@ test('over HTTP/2 a delivery has the address that it was sent to', async () => {
   session.destroy()
 })
 
-test('Next.js is told to end the connection of what it refused, for it would read on', async () => {
+test('Next.js ends the connection of a rejected request, because it would read on', async () => {
   const POST = toNext(receiverOf())
   const body = '{"event":"client.created","data":{"id":"c"}}'
   const post = (headers: Record<string, string>) =>
@@ -183,7 +183,7 @@ test.each([
   expect([reply.status, reply.headers.get('connection')]).toEqual([400, 'close'])
 })
 
-test('over fetch what was refused unread ends its connection, whatever its method', async () => {
+test('over fetch a request that was rejected unread ends its connection, whatever its method', async () => {
   const handle = toFetch(receiverOf())
   const connectionOf = async (init: RequestInit) => {
     const { status, headers } = await handle(new Request('http://x/webhooks', init))
@@ -266,7 +266,7 @@ describe.each(Object.entries(mounts))('over %s', (_, mount) => {
     expect(await genuine(port)).toBe(200)
   })
 
-  test('a sender that goes away in the middle of a body leaves the next one alone', async () => {
+  test('a sender that disconnects in the middle of a body does not affect the next sender', async () => {
     const port = await mount()
     const { socket } = stranger(port, [forged, 'Content-Length: 2000'])
     socket.write('{"event":')

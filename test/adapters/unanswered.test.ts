@@ -65,7 +65,7 @@ test.each(unanswerable)('a receiver %s is 500 and a warning', async (_, handle) 
   )
 })
 
-test('a respond that fails at each request of a stranger warns once', async () => {
+test('a respond that fails at each unsigned request warns once', async () => {
   const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
   onTestFinished(() => warned.mockRestore())
   const throwing = (event: unknown) => (event as { name: string }).name

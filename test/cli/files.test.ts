@@ -14,7 +14,7 @@ test('a new file takes the next free number and replaces no other file', () => {
   expect(statSync(pathOf(3)).mode & 0o777).toBe(0o600)
 })
 
-test('what a killed run of the same process id has left is not in the way', () => {
+test('files that a killed run with this process id has left are no obstacle', () => {
   const path = join(temporaryFolder(), 'a.json')
   writeFileSync(`${path}.${process.pid}.tmp`, 'half')
   writeWhole(path, 'one')

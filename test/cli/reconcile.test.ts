@@ -41,7 +41,7 @@ const report = (stdout: string) => {
   return lines.map((line) => JSON.parse(line)).find(({ type }) => type === 'report')
 }
 
-test('feeds a tenant that is named, and names what it was not told', async () => {
+test('feeds a named tenant, and names the missing options', async () => {
   const { run, folder } = await open({ inbox: true })
   expect((await run([...since, '--tenant', 'acme'])).code).toBe(0)
   const unsaid = await run([...since])
@@ -63,7 +63,7 @@ test('feeds a tenant that is named, and names what it was not told', async () =>
   expect(entries.filter(({ tenant }) => tenant === undefined)).toHaveLength(4)
 })
 
-test('tells what is missing, feeds it, and finds nothing the next time', async () => {
+test('lists the missing events, feeds them, and finds nothing the next time', async () => {
   const { run, folder } = await open({ inbox: true })
   const dry = await run([...since, '--dry-run'])
   expect(dry).toMatchObject({ code: 1 })
@@ -109,7 +109,7 @@ test('ids of the service cannot steer the terminal', async () => {
   expect(stdout + stderr).not.toContain('\u001b')
 })
 
-test('says what it has added where it stops in the middle', async () => {
+test('prints what it has added when it stops in the middle', async () => {
   const { sandbox, run } = await open({ inbox: true })
   const { baseUrl } = await serve(async ({ url = '', headers }, response) => {
     const { 'x-api-key': key = '' } = headers
@@ -214,7 +214,7 @@ test('takes times as the other commands do, and none that can be misread', async
   expect(crossed.stderr).toContain('since must not be later than until')
 })
 
-test('says what it needs, and never shows the key', async () => {
+test('names the missing settings, and never shows the key', async () => {
   const { run, folder } = await open({ inbox: true })
   expect(await run(since, { IDV_API_KEY: '' })).toMatchObject({ code: 2 })
   const wrong = await run(since, { IDV_API_KEY: 'key_not_known' })

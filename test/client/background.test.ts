@@ -73,7 +73,7 @@ test('while reconcile reads, a call of a handler begins at once, and reconcile g
   expect((await run).read.verifications).toBe(pages)
 })
 
-test('where no handler can read, as in the command, reconcile takes the whole rate', async () => {
+test('if no handler can read, as in the command, reconcile takes the whole rate', async () => {
   const { lists } = started(undefined, { isShared: false })
   await vi.advanceTimersByTimeAsync(8_000)
   expect(lists).toHaveLength(200)
@@ -91,7 +91,7 @@ test('a limiter of your own decides for reconcile as for every call', async () =
   expect(granted).toBeGreaterThan(pages)
 })
 
-test('callers in the background have half of the rate, in order, and nobody else waits for them', async () => {
+test('background callers have half of the rate, in order, and other callers do not wait for them', async () => {
   const limiter = createLimiter({ perMinute: 5 })
   const order: string[] = []
   const call = async (who: string, background: boolean) => {
@@ -109,7 +109,7 @@ test('callers in the background have half of the rate, in order, and nobody else
   expect(order.slice(8)).toEqual(['b5'])
 })
 
-test('a request in the background whose end nobody reports gives its place back', async () => {
+test('a background request whose end is never reported gives its place back', async () => {
   const limiter = createLimiter({ perMinute: 1 })
   await limiter.acquire(undefined, 5_000, true)
   let granted = false

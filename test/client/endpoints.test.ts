@@ -142,7 +142,7 @@ describe('documented errors', () => {
     expect(await failure(other.verifications.get(id))).toMatchObject({ code: 'NOT_FOUND' })
   })
 
-  test('what only the service can see comes back as its fields', async () => {
+  test('faults that only the service can see return as fields of a ValidationError', async () => {
     const api = clientOf(openSandbox())
     const error = await failure(api.verifications.create({ ...input, clientId: unknown }))
     expect(error).toMatchObject({

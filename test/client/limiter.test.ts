@@ -129,7 +129,7 @@ describe('the limiter', () => {
     expect(granted).toEqual([2, 3])
   })
 
-  test('a request whose end nobody tells counts for its timeout, and then as an ended one', async () => {
+  test('a request whose end is never reported counts until its timeout, and then as ended', async () => {
     const limiter = createLimiter({ perMinute: 2 })
     await limiter.acquire(undefined, 5_000)
     const leave = await limiter.acquire(undefined, 30_000)
@@ -159,7 +159,7 @@ describe('the limiter', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  test('a client tells the limiter its timeout, or that of the call', async () => {
+  test("a client passes its timeout, or the call's, to the limiter", async () => {
     const told: unknown[] = []
     const limiter = createLimiter()
     const acquire: typeof limiter.acquire = (signal, timeout) => {
@@ -178,7 +178,7 @@ describe('the limiter', () => {
     expect(told).toEqual([7_000, 2_000])
   })
 
-  test('the time in which a process was frozen counts, for pauses and for what was sent', async () => {
+  test('the time for which a process was frozen counts, for pauses and for requests', async () => {
     const limiter = createLimiter({ perMinute: 1 })
     ;(await limiter.acquire())()
     let granted = 0

@@ -41,7 +41,7 @@ test.each([
   expect(provesUnsent(failed(coded(code, syscall)))).toBe(false)
 })
 
-test('Deno shows a refused connection also where it has repeated a request that was sent', () => {
+test('Deno also shows a refused connection when it has repeated a request that was sent', () => {
   const url = 'http://127.0.0.1:9/v2/api/clients'
   const why = 'client error (Connect): tcp connect error: Connection refused (os error 111)'
   expect(provesUnsent(failed(new Error(`error sending request for url (${url}): ${why}`)))).toBe(

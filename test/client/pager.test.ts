@@ -105,7 +105,7 @@ describe('iterate', () => {
     expect(new Set(got.map(({ id }) => id)).size).toBe(got.length)
   })
 
-  test('iterate continues over empty pages and ends where the service says so, never by counting', async () => {
+  test('iterate continues over empty pages and ends when the service says so, never by counting', async () => {
     const pages = [[1, 2, 1], [], [2, 3, 3], []].map((ids, at, { length }) => ({
       data: ids.map((id) => ({ id: `c${id}`, createdAt: start })),
       pagination: { hasNext: at < length - 1, page: 9, limit: 9, total: 1, totalPages: 1 },

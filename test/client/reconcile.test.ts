@@ -413,7 +413,7 @@ describe('reconcile', () => {
     expect(handled).toEqual(Array(2).fill('verification.created by webhook'))
   })
 
-  test('what an operator has purged by another figure is known', async () => {
+  test('a purge with another retention is taken into account', async () => {
     const file = temporaryFile()
     const owner = createInbox({ store: sqliteStore(file) })
     await owner.open()
@@ -427,7 +427,7 @@ describe('reconcile', () => {
     expect(Math.round((Date.now() - since) / 86_400_000)).toBe(3)
   })
 
-  test('what was purged by a clock that was ahead is not believed for ever', async () => {
+  test('a purge by a clock that was ahead is not trusted for ever', async () => {
     let ahead = 365 * 86_400_000
     const now = () => new Date(Date.now() + ahead)
     const inbox = createInbox({ store: memoryStore(), now })
@@ -458,7 +458,7 @@ describe('reconcile', () => {
     await expect(run({ tenant: 'a', since: before })).rejects.toThrow('from a run for no tenant')
   })
 
-  test('a run without a tenant is refused where every entry has one, unless it means those of none', async () => {
+  test('a run without a tenant is rejected if every entry has one, unless the run asks for records without a tenant', async () => {
     const { sandbox, api, inbox, receiver } = await open({ secrets: lookedUp })
     drop(sandbox)
     await api.verifications.create(input)
@@ -724,7 +724,7 @@ test('records with unreadable times are reported, and the run is incomplete', as
 describe('the watermark', () => {
   const advance = { seconds: 3600 }
 
-  test('the next run begins where the last one ended', async () => {
+  test('the next run begins at the end of the last one', async () => {
     const setup = await open()
     const { sandbox, api, receiver } = setup
     drop(sandbox)

@@ -50,7 +50,7 @@ test('a run that cannot read all records warns of one, for its watermark stays',
   expect(message).not.toContain('jane')
 })
 
-test('a schedule without a tenant is refused at its creation where all secrets name one', async () => {
+test('a schedule without a tenant throws at its creation if all secrets name one', async () => {
   const { api: client, receiver } = await open({ secrets: { value: secret, tenant: 'acme' } })
   expect(() => createReconciler({ client, receiver })).toThrow('have tenants')
   createReconciler({ client, receiver, tenant: 'acme' })

@@ -90,7 +90,7 @@ describe.each(stores)('what happens again after reconcile has fed it (%s)', (_, 
     })
   })
 
-  test('is not a late webhook of what was fed, whose times differ a little', async () => {
+  test('is not a late webhook of the fed event, whose times differ a little', async () => {
     const { deliver, handled, receiver } = await fed({ store: store() })
     const before = handled.length
     const stated: readonly Stated[] = [
@@ -172,7 +172,7 @@ test('a copy is taken after a crash between the two inserts, and no copy is kept
   expect(kinds.sort()).toEqual(['accepted', 'duplicate', 'duplicate'])
 })
 
-test('what has no id is known by its body there too', async () => {
+test('an event without an id is recognized by its body there too', async () => {
   const store = memoryStore()
   const { made, inbox } = await fed({ store })
   const bodies = createInbox({ store, dedupe: 'body' })
@@ -186,7 +186,7 @@ test('what has no id is known by its body there too', async () => {
   expect((await inbox.find({ name: 'verification.approved' })).entries).toHaveLength(2)
 })
 
-test('what an operator of the service takes back and takes again ends at the last decision', async () => {
+test('a decision that an operator reverses and makes again ends at the last one', async () => {
   const { sandbox, api, receiver, inbox, handled } = await open()
   onTestFinished(() => inbox.close())
   drop(sandbox, { event: 'verification.approved', times: 1 })

@@ -204,7 +204,7 @@ test.each([
   await expect(Promise.all(settled)).resolves.toEqual([undefined])
 })
 
-test('what is redriven must be said, so that no body which a parser has changed means all of them', async () => {
+test('a redrive must name its entries, so that a body that a parser emptied does not mean all of them', async () => {
   const { inbox } = await filled()
   const { fetch } = inboxConsole(inbox, { authorize: () => true })
   const { post } = await session((path, init) => fetch(new Request(`http://app.test${path}`, init)))
@@ -217,7 +217,7 @@ test('what is redriven must be said, so that no body which a parser has changed 
   expect((await post('/api/redrive', { state: 'dead', name: 'a' })).status).toBe(200)
 })
 
-test('flags and what a customer writes are masked, words under the names of known fields too', async () => {
+test("flags and a customer's own fields are masked, also words under the names of known fields", async () => {
   const inbox = createInbox({ store: memoryStore() })
   const receiver = createReceiver({ secret, inbox, observe: () => {} })
   const metadata = {
@@ -305,7 +305,7 @@ test('words about a person are masked at documented places too', async () => {
   )
 })
 
-test('what is forgotten of no tenant leaves the people of tenants alone', async () => {
+test('forgetting a person without a tenant does not touch the people of tenants', async () => {
   const inbox = createInbox({ store: memoryStore() })
   const secrets = [{ value: secret }, { value: `${secret}-globex`, tenant: 'globex' }]
   const receiver = createReceiver({ secret: secrets, inbox, observe: () => {} })
@@ -378,7 +378,7 @@ describe('access', () => {
     expect(make({ authorize: 'loopback' })).toThrow(/must be a function in production/)
   })
 
-  test('who is refused, or whose check fails, sees nothing of it', async () => {
+  test('a user who is rejected, or whose check fails, sees nothing of it', async () => {
     const { inbox, entry } = await filled()
     const of = (authorize: InboxConsoleOptions['authorize']) => inboxConsole(inbox, { authorize })
     for (const path of [
@@ -421,7 +421,7 @@ describe('access', () => {
     expect((await other.json()).message).toContain(said)
   })
 
-  test('a proxy that passes on another host stands in nobody’s way', async () => {
+  test('a proxy that forwards another host is no obstacle', async () => {
     const { inbox, entry } = await filled()
     const { fetch } = inboxConsole(inbox, { authorize: () => true })
     const send: Send = (path, init) => fetch(new Request(`http://upstream:8080${path}`, init))
@@ -562,7 +562,7 @@ test('no answer about an entry may be cached, and a malformed id is not found', 
   expect((await fetch(new Request('http://localhost/api/entries/%ff'))).status).toBe(404)
 })
 
-test('a stranger’s malformed request is answered or dropped, and ends no process', async () => {
+test('a malformed request is answered or dropped, and does not end the process', async () => {
   const { inbox } = await filled()
   const { node } = inboxConsole(inbox, { authorize: () => false })
   const ended: Promise<void>[] = []

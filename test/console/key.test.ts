@@ -65,7 +65,7 @@ test('a key in the terminal lets a browser in over fetch, and nothing else does'
   expect(await codeOf(await ask(`/inbox?key=${key.slice(0, -1)}`))).toBe('KEY_MISSING')
 })
 
-test('the key opens the mount also where a framework takes its path away', async () => {
+test('the key opens the mount even if a framework strips its path', async () => {
   const ask = opened()
   await ask('/')
   const [link] = links()
@@ -73,7 +73,7 @@ test('the key opens the mount also where a framework takes its path away', async
   expect([redirect.status, redirect.headers.get('location')]).toEqual([303, '/inbox'])
 })
 
-test('who writes the headers of this machine gets no further', async () => {
+test("a client that forges this machine's headers gets no further", async () => {
   const ask = opened()
   const headers = { 'x-forwarded-for': '127.0.0.1', 'x-forwarded-host': 'localhost:3000' }
   for (const path of ['/inbox', '/inbox/api/entries', '/inbox/api/events', '/inbox/console.js']) {

@@ -13,7 +13,7 @@ afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close()
 })
 
-test('the capture of a delivery is signed with the test secret, not with the one that was given', async () => {
+test("the capture of a delivery is signed with the test secret, not with the user's", async () => {
   const secret = 'staging-secret-of-the-team'
   const receiver = createReceiver({ secret: testSecret }).on('*', () => {})
   const subscriptions = [{ url: 'http://app.test/' }]
@@ -110,7 +110,7 @@ describe('a change from a browser', () => {
   const paths = ['/_sandbox/reset', '/v2/api/clients', '/_console/subscriptions/none/test']
   const key = { 'x-api-key': 'key_acme', 'content-type': 'application/json' }
 
-  test('is refused without the token of a page of the console, whoever asks', async () => {
+  test('is rejected without the token of a console page, for every client', async () => {
     const { port, url } = await start()
     const host = `127.0.0.1:${port}`
     const own = { host, origin: url, 'sec-fetch-site': 'same-origin', ...key }

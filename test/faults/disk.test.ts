@@ -128,7 +128,7 @@ describe.skipIf(failing.skip)(`a failing disk${failing.note}`, () => {
     DISK_FAILS: join(bench.folder, 'fails'),
   })
 
-  test('ends the service: what it has left behind is read anew after a restart', async () => {
+  test('ends the service: its file is read again after a restart', async () => {
     const bench = new Bench()
     await bench.start(preload(bench))
     const [one, two, three] = eventsOf(3, 3) as [Sent, Sent, Sent]

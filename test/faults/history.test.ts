@@ -38,7 +38,7 @@ test('a history that keeps every promise is good', () => {
   expect(judge(good)).toEqual([])
 })
 
-test('a run that was killed ends with its process, and one that was fenced ends there', () => {
+test('a killed run ends with its process, and a fenced run ends there', () => {
   const [start] = run('k1', 3, 4)
   const before = good.happenings.slice(0, 4)
   const ends = [{ type: 'boot' }, { type: 'fenced', key: 'k1', attempt: 1 }] as const

@@ -22,7 +22,7 @@ test('are joined in their order, however they are cut', () => {
   )
 })
 
-test('keep nothing that somebody else may change', async () => {
+test('keep no bytes that other code may change', async () => {
   const chunk = Uint8Array.of(1, 2, 3)
   const chunks = new Chunks()
   chunks.add(chunk)

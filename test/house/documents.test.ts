@@ -34,7 +34,7 @@ test.each(all)('a sentence of %s has at most 30 words', (page) => {
   expect(sentences.filter((one) => wordsOf(one).length > 30)).toEqual([])
 })
 
-test('no program calls something of its own console: handlers beside it log', () => {
+test('no program names a variable console, because handlers beside it log', () => {
   const naming = all.filter((page) =>
     fencesOf(page).some((code) => /\b(?:const|let|var) console\b/.test(code)),
   )
@@ -53,7 +53,7 @@ function proseOf(page: string): string[] {
     .split('\n')
 }
 
-test('programs that link to examples/ are those, which the tests run', () => {
+test('programs that link to examples/ equal the examples, which the tests run', () => {
   const shown = ['docs/quick-start.md', 'docs/frameworks.md'].flatMap((page) => [
     ...textOf(page).matchAll(/^\[[^\]]+\]\(\.\.\/(examples\/[^)]+)\)\n\n```ts\n(.*?)```/gms),
   ])

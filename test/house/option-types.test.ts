@@ -39,7 +39,7 @@ const programs = () =>
       program.includes('describeInboxStore') ? [] : [program],
     )
 
-test('what a user writes fits the types, even with exactOptionalPropertyTypes', {
+test("a user's code fits the types, even with exactOptionalPropertyTypes", {
   timeout: 60_000,
 }, () => {
   const texts = [optionsOfTheClient, handlersOfLambda, ...programs()]

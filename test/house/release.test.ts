@@ -29,7 +29,7 @@ const manifest = JSON.parse(textOf('package.json')) as {
   readonly scripts: Readonly<Record<string, string>>
 }
 
-test('npmjs.com finds the repository, the homepage and where to report a bug', () => {
+test('npmjs.com finds the repository, the homepage and the bug tracker', () => {
   const repository = manifest.repository.url.replace(/^git\+|\.git$/g, '')
   expect(repository).toMatch(/^https:\/\/github\.com\/[\w-]+\/idv-webhooks$/)
   expect(manifest.bugs).toBe(`${repository}/issues`)
@@ -105,7 +105,7 @@ test('npm test says first how long it takes', () => {
   )
 })
 
-test('a release moves what is unreleased under its version, which the lock file has too', () => {
+test('a release moves unreleased entries under its version, which the lock file has too', () => {
   const folder = mkdtempSync(join(tmpdir(), 'idv-release-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   for (const one of ['package.json', 'package-lock.json', '.changeset']) {

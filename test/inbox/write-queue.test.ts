@@ -62,7 +62,7 @@ describe('the queue before the writer', () => {
     await calls[1]
   })
 
-  test('drops what nobody waits for any more, but not what is on its way', async () => {
+  test('drops calls without a waiting caller, but not the calls under way', async () => {
     const writer = slowWriter()
     const queue = new WriteQueue(writer)
     const over = new AbortController()
@@ -129,7 +129,7 @@ describe('while the disk hangs', () => {
     expect(times.reduce((sum, time) => sum + time)).toBeLessThanOrEqual(1_000)
   })
 
-  test('a drain ends when its grace is over, and a close tells that the store hangs', async () => {
+  test('a drain ends when its grace is over, and a close reports that the store hangs', async () => {
     const { deliver, inbox, receiver, worker, hang, goOn } = await hanging()
     receiver.on('*', () => hang())
     await worker.start()

@@ -123,7 +123,7 @@ test.each(['README.md', ...guides, ...errorPages])(
   },
 )
 
-test('the program of each error page prints what it says', async () => {
+test('the program of each error page prints the output that it shows', async () => {
   const programs = errorPages.flatMap((file) => {
     const [, code, output] = /```js\n(.*?)```\n\n```text\n(.*?)```/s.exec(read(file)) ?? []
     return code === undefined ? [] : [{ name: `${file.replaceAll(/\W/g, '-')}.mjs`, code, output }]

@@ -24,7 +24,7 @@ export * from 'idv-webhooks/fetch'
 `
 
 describe('in an empty project', () => {
-  test('the package brings what it says and nothing that runs an install script', async () => {
+  test('the package brings only its listed dependencies, and no install script', async () => {
     const { packages } = JSON.parse(readFileSync(join(bare, 'package-lock.json'), 'utf8')) as {
       packages: Record<string, { hasInstallScript?: boolean }>
     }

@@ -235,7 +235,7 @@ describe('the console, mounted in', () => {
   })
 })
 
-test('the example for Lambda answers what a function URL invokes it with', async () => {
+test('the example for Lambda answers the event of a function URL', async () => {
   process.env.WEBHOOK_SECRET = secret
   const { handler } = (await import(join(examples, 'lambda.ts'))) as {
     handler(event: object): Promise<{ statusCode: number; body: string }>

@@ -25,7 +25,7 @@ test('the skill has a name and a description, by which an agent finds it', () =>
   expect(front.length).toBeLessThan(1024)
 })
 
-test('the programs and commands of the skill do what it says', async () => {
+test('the programs and commands of the skill do what the skill says', async () => {
   const folder = join(app, 'skill')
   mkdirSync(folder, { recursive: true })
   const [program = '', handlers = ''] = blocks('js')

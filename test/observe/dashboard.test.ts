@@ -95,7 +95,7 @@ test('the targets to choose from are bounds of the buckets', () => {
   expect(choices.filter((one) => !bounds.has(one))).toEqual([])
 })
 
-test('the names of the recipe for prom-client are those of the dashboard', () => {
+test('the recipe for prom-client and the dashboard use the same names', () => {
   const guide = readFileSync(join(docs, 'observability.md'), 'utf8')
   const recipe = /```js\n[^`]*prom-client[^`]*```/.exec(guide)?.[0] ?? ''
   const names = [...recipe.matchAll(/metric\(\w+, '([a-z_]+)'/g)].map(([, name = '']) => name)

@@ -197,7 +197,7 @@ test('no name of the conventions is invented or deprecated', async () => {
   expect(standard.filter((name) => !current.some(([, value]) => value === name))).toEqual([])
 })
 
-test('another copy of the API can be handed in, and what is none is refused', async () => {
+test('another copy of the API can be passed in, and any other object is rejected', async () => {
   const own = new InMemorySpanExporter()
   const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(own)] })
   const trace = { ...api.trace, getTracer: (name: string) => provider.getTracer(name) }
@@ -247,7 +247,7 @@ test.each(['getTracer', 'onStart', 'onEnd', 'extract', 'with'] as const)(
   },
 )
 
-test('a context manager that gives a promise of its own ends no process', async () => {
+test('a context manager that returns its own promise does not end the process', async () => {
   const wrapped = Object.assign(Object.create(api.context), {
     with: async (context: api.Context, run: () => unknown) => await api.context.with(context, run),
   })

@@ -31,7 +31,7 @@ async function received(
   return { kind: outcome.kind, event: 'event' in outcome ? outcome.event : undefined, key }
 }
 
-test('a name may stand in a header, an id may not', async () => {
+test('a name may come from a header, an id may not', async () => {
   const envelope = { name: 'header:X-GitHub-Event', data: 'record' }
   const { event } = await received(
     { envelope },
@@ -47,7 +47,7 @@ test('a name may stand in a header, an id may not', async () => {
   )
 })
 
-test('a function that declares the context sees headers and address, and its ids tell no duplicates', async () => {
+test('a function that declares the context sees headers and address, and its ids are no keys', async () => {
   const seen: unknown[] = []
   const body = { id: 'body-id', data: { id: 'c' } }
   const read: EnvelopeFunction = (json, { headers, url }) => {
@@ -82,7 +82,7 @@ test.each([{ read: 'id' }, { read: () => {}, trustIds: false }, { read: () => {}
   },
 )
 
-test('a function reads the headers of a delivery that was kept with those of HTTP/2', async () => {
+test('a function reads the headers of a delivery that was kept with HTTP/2 headers', async () => {
   const envelope: Options['envelope'] = (data, { headers }) => ({
     ...{ name: headers.get('x-name') ?? '', data },
   })
@@ -90,7 +90,7 @@ test('a function reads the headers of a delivery that was kept with those of HTT
   expect((await received({ envelope }, { id: 'c' }, kept)).event?.name).toBe('client.created')
 })
 
-test('the mark of a reconciled event is not believed when somebody has sent it', async () => {
+test('the mark of a reconciled event is ignored in a received delivery', async () => {
   const forged = ownEnvelope({ name: 'verification.approved', id: 'x', data: { id: 'ver_1' } })
   const envelope: Options['envelope'] = () => {
     throw new Error('a foreign issuer')
@@ -135,7 +135,7 @@ test('CloudEvents of two sources have two ids, wherever the sign between them st
   expect([ids[0], ids.at(-1)]).toEqual(['/a#b#c', '/a%20b#c'])
 })
 
-test('CloudEvents are read in binary mode, their id only where the scheme signs it', async () => {
+test('CloudEvents are read in binary mode, their id only if the scheme signs it', async () => {
   const headers = { 'ce-specversion': '1.0', 'ce-type': 'client.created', 'ce-id': 'A1' }
   const plain = await received({ envelope: cloudEvents }, { id: 'cli_1' }, headers)
   expect(plain.event).toMatchObject({ name: 'client.created', id: 'A1', data: { id: 'cli_1' } })
@@ -167,7 +167,7 @@ test('a body that is the resource has the time of its change, not of its creatio
   expect(await timeOf({ timestamp: 1_767_400_000 })).toBe('2026-01-03T00:26:40.000Z')
 })
 
-test('a function may give ids as numbers, and an entity without an id of its own kind is refused', async () => {
+test('a function may give ids as numbers, and an entity without a usable id is rejected', async () => {
   const through = (entity?: unknown) => ({
     envelope: (body: unknown) => {
       const { id } = body as { readonly id: number }

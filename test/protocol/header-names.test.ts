@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 
 const secret = 'a-secret-of-headers'
 
-test('a name in a header is proved only where the scheme signs that header', async () => {
+test('a name in a header is proved only if the scheme signs that header', async () => {
   const body = '{"id":"ver_1"}'
   const plain = schemes.service()
   const signing = schemes.define({ ...plain, signed: '{header:ce-type}.{body}' })

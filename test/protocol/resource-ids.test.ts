@@ -31,7 +31,7 @@ test.each([
   expect(await received(bodies)).toEqual({ kinds: Array(3).fill('accepted'), names })
 })
 
-test('an eventId beside it tells duplicates', async () => {
+test('an eventId beside it is the key', async () => {
   const bodies = [...names, ...names].map((event) => {
     return { id: 'ver_1', eventId: `of ${event}`, event, data: { id: 'ver_1' } }
   })

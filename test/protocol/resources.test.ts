@@ -161,7 +161,7 @@ test('a reader takes enum values that were added later', () => {
   expect(fits(openVerificationSchema, { ...later, status: 7 })).toBe(false)
 })
 
-test('the resource of an event needs its id alone', () => {
+test('the resource of an event needs only its id', () => {
   expect(fits(receivedVerificationSchema, { id: 'v' })).toBe(true)
   expect(fits(receivedVerificationSchema, {})).toBe(false)
   expect(fits(receivedVerificationSchema, { id: 'v', subjectName: null })).toBe(true)
@@ -178,7 +178,7 @@ test('a page is the documented envelope (section 2.5)', () => {
   }
 })
 
-test('names, old and new, are those of section 6', () => {
+test('names, old and new, equal those of section 6', () => {
   expect(eventNames).toHaveLength(9)
   expect(Object.keys(eventSchemas)).toEqual(eventNames)
   expect(legacyNames).toHaveLength(6)

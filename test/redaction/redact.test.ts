@@ -37,7 +37,7 @@ test.each([
   expect(text).toContain('"person":{"x1":{"id":"ver_1"}}')
 })
 
-test('no count, status, time or flag stays below what the documents do not name', async () => {
+test('no count, status, time or flag stays below an undocumented key', async () => {
   const said = { score: 97, status: 'rejected', expiresAt: '2019-05-12T00:00:00Z', active: true }
   const unsaid = { score: 11, status: 'xxxxxxxx', expiresAt: '0000-00-00x00:00:00x', active: false }
   const id = '5d0c2a3e-8b7f-4f43-9a3c-1f6e0b7f2a11'
@@ -79,7 +79,7 @@ test('your sender’s own fields stay as keys, but not in metadata', async () =>
   }
 })
 
-test('numbers in metadata and config keep their length alone, whatever their keys are called', async () => {
+test('numbers in metadata and config keep only their length, whatever their keys', async () => {
   const free = { score: 7, total: 850312, page: { limit: [42, -6.5] } }
   for (const key of ['metadata', 'config']) {
     const text = await redacted({ event: 'client.updated', data: { [key]: free, score: 7 } })
@@ -98,7 +98,7 @@ test('a flag stays only if it is documented', () => {
 
 const every = everyVendor({ allow: ['192.0.2.0/24'], proxies: 0 })
 
-test('of a vendor’s body neither the decision stays nor a count or flag', async () => {
+test('a vendor’s body keeps neither its decision nor a count or flag', async () => {
   const bodies: unknown[] = every.flatMap(({ fixtures }) => fixtures.map(({ body }) => body))
   const said = { status: 'approved', score: 12, active: true, expiresAt: '2019-05-12T00:00:00Z' }
   bodies.push(
@@ -123,7 +123,7 @@ test.each(every.map((vendor) => [vendor.name, vendor] as const))(
   },
 )
 
-test('with a preset, what it does not document is replaced at its places too', async () => {
+test('with a preset, undocumented values are replaced at the documented places too', async () => {
   const vendor = every.find(({ name }) => name === 'onfido')
   const object = { id: 'Zephyrine', status: 'deceased', completed_at_iso8601: '+49 151 2345' }
   const body = { payload: { action: 'zephyrine', object, resource: { applicant_id: 'Quill 1' } } }
@@ -142,7 +142,7 @@ test('an id of base64 or hex is replaced, for either can be a text', () => {
   expect(ids.filter((id) => opaqueId(id).includes(id))).toEqual([])
 })
 
-test('an id is replaced by the same one again, and what is remembered has a bound', () => {
+test('an id gets the same replacement again, and the number of remembered ids is bounded', () => {
   const ids = Array.from({ length: 9_000 }, (_, at) => `id ${at}`)
   const before = opaqueId('id 0')
   expect(new Set(ids.map(opaqueId)).size).toBe(9_000)

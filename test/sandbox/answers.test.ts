@@ -115,7 +115,7 @@ describe('Retry-After', () => {
 describe('reorder', () => {
   const names = (order: readonly string[]) => order.join(' ')
 
-  test('an unlimited reorder swaps deliveries in pairs, and sends the last one alone after a while', async () => {
+  test('an unlimited reorder swaps deliveries in pairs, and sends a single last one after a while', async () => {
     let time = Date.parse('2026-03-01T10:00:00Z')
     const order: string[] = []
     const all = Promise.withResolvers<void>()

@@ -104,7 +104,7 @@ describe('actions', () => {
     expect((await act('nobody', ['start'])).status).toBe(404)
   })
 
-  test('act() takes actions without HTTP, with an error code of its own', async () => {
+  test('act() takes actions without HTTP, with its own error code', async () => {
     const { sandbox, create } = await fresh()
     const { id } = await create()
     const rejected = { action: 'reject', reason: 'blurred' } as const
@@ -184,7 +184,7 @@ describe('a verification', () => {
     expect((await fetch(`${sandbox.url}/verify/nobody`)).status).toBe(404)
   })
 
-  test('what the subject fills in is the data of its step, and stays so after a restore', async () => {
+  test("the subject's input is the data of its step, also after a restore", async () => {
     const { sandbox, call, create } = await fresh()
     await sandbox.listen()
     const requirements = ['person', 'document', 'consent']

@@ -190,7 +190,7 @@ describe('deliveries', () => {
     expect(only(sandbox).attempts[0].error).toMatch(/no answer within 50 ms/)
   })
 
-  test('deliveries of one verification arrive in the order of its events, those of others beside them', async () => {
+  test('deliveries of one verification arrive in the order of its events, independent of other verifications', async () => {
     const order: string[] = []
     let open = 0
     let most = 0

@@ -131,7 +131,7 @@ test('a body that never ends is cut off after its error was answered', async () 
   await closed
 })
 
-test('the addresses that the sandbox prints say where everything is', async () => {
+test('the printed addresses lead to all parts of the sandbox', async () => {
   const sandbox = await fresh()
   const read = async (path: string) => (await sandbox.fetch(`${sandbox.url}${path}`)).json()
   for (const path of ['/', '/v2/api', '/v2/api/', '/_sandbox', '/_sandbox/']) {
@@ -148,7 +148,7 @@ test('a sandbox that is printed or serialized shows no secret', async () => {
   expect(printed).not.toContain('a-secret-nobody-sees')
 })
 
-test('a watcher hears of clock, faults and organizations; one that comes back reads the state again', async () => {
+test('a watcher receives changes of clock, faults and organizations; after a reconnect it reads the state again', async () => {
   const sandbox = await fresh()
   const { url } = await sandbox.listen()
   const events = await createEventSource(`${url}/_sandbox/events`)

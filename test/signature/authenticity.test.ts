@@ -124,7 +124,7 @@ describe('an address', () => {
     return outcome.kind === 'rejected' ? outcome.code : outcome.authenticity
   }
 
-  test('of the socket counts where no proxy is declared, whatever the header says', async () => {
+  test('of the socket counts if no proxy is declared, whatever the header says', async () => {
     expect(await told(0, '203.0.113.9')).toBe('ip')
     expect(await told(0, '::ffff:203.0.113.9')).toBe('ip')
     expect(await told(0, '2001:db8:0:1::1')).toBe('ip')
@@ -132,7 +132,7 @@ describe('an address', () => {
     expect(await told(0, undefined, ['203.0.113.9'])).toBe('ADDRESS_NOT_ALLOWED')
   })
 
-  test('behind proxies is the one that the outermost of ours has seen', async () => {
+  test('behind proxies is the one that the outermost declared proxy saw', async () => {
     const proxy = '10.0.0.1'
     expect(await told(1, proxy, ['203.0.113.9'])).toBe('ip')
     expect(await told(1, proxy, ['198.51.100.1, 203.0.113.9'])).toBe('ip')

@@ -202,7 +202,7 @@ describe('pairs', () => {
     expect(await code(change, { 'x-sig': `${t},${other} t=1,${v1}` })).toBe('SIGNATURE_MISMATCH')
   })
 
-  test('of more than three times are refused: each costs an HMAC over the body', async () => {
+  test('of more than three times are rejected: each costs an HMAC over the body', async () => {
     const [t, v1] = await written()
     const group = `t=1,v1=${'0'.repeat(64)}`
     expect(await code(change, { 'x-sig': `${group} ${group} ${t},${v1}` })).toBe(true)
@@ -211,7 +211,7 @@ describe('pairs', () => {
     )
   })
 
-  test('with a separator of their own take no other', async () => {
+  test('with another separator take only that one', async () => {
     const own = {
       ...change,
       grammar: { pairs: { signature: 'v1', timestamp: 't', separator: ';' } },
@@ -250,7 +250,7 @@ describe('further signed headers and the method', () => {
   const change = { signed: '{method} {header:X-Tenant} {body}' }
   const scheme = define(change)
 
-  test('are part of what is proved', async () => {
+  test('are part of the proved text', async () => {
     const headers = await sign(body, { secret, scheme, headers: { 'X-Tenant': 'acme' } })
     const told = async (more: object, method?: string) => {
       const delivery = { body, headers: { ...headers, ...more }, ...(method && { method }) }

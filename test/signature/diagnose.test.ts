@@ -36,7 +36,7 @@ const sorted = JSON.stringify({
   note: json.note,
 })
 
-describe('a mismatch is diagnosed by what was proved', () => {
+describe('a diagnosis names only a proved cause', () => {
   test('the public test secret signed it, as it signs masked captures', async () => {
     const body = utf8(compact)
     const headers = await sign(body, { secret: testSecret })

@@ -24,7 +24,7 @@ async function indented() {
 
 const large = () => refused(new Uint8Array(mebibyte), new Uint8Array(1))
 
-test('the latest can be diagnosed, and those before them let go of their bodies', async () => {
+test('the latest can be diagnosed, and earlier ones release their bodies', async () => {
   const early = await indented()
   const first = await indented()
   const kept = []
@@ -44,7 +44,7 @@ test('the latest can be diagnosed, and those before them let go of their bodies'
   expect(kept).toHaveLength(100)
 })
 
-test('of many small ones the last hundred can be diagnosed', async () => {
+test('the last hundred of many small ones can be diagnosed', async () => {
   const early = await indented()
   const kept = []
   for (let at = 0; at < 110; at++) kept.push(await refused(Uint8Array.of(1, 2)))
@@ -62,7 +62,7 @@ test('its diagnosis may be taken off a refusal, and survives a copy', async () =
   expect(await copy.diagnose()).toMatchObject({ cause: 'body-reserialized' })
 })
 
-test('a diagnosis that has begun has its body, also where the refusal lets go of it meanwhile', async () => {
+test('a diagnosis that has begun keeps its body, even if the refusal releases it meanwhile', async () => {
   const early = await indented()
   const others = await sign('another', { secret })
   const diagnosis = early.diagnose()

@@ -90,7 +90,7 @@ describe('a JWT that holds the hash of the body', () => {
     expect(await server.told(source, late)).toBe('TIMESTAMP_OUTSIDE_TOLERANCE')
   })
 
-  test('is refused under any algorithm but the one that is pinned', async () => {
+  test('is rejected under any algorithm but the pinned one', async () => {
     const server = new KeyServer()
     const source = server.source()
     const [, claims] = tokenOf(first.privateKey).split('.')
@@ -205,7 +205,7 @@ describe('keys by address', () => {
     expect(await server.told(source, forged)).toBe('SIGNATURE_MISMATCH')
   })
 
-  test('say nothing of a new key id where they were asked for before it came', async () => {
+  test('say nothing of a new key id if they were requested before it arrived', async () => {
     const server = new KeyServer()
     const source = server.source()
     await server.told(source, tokenOf(first.privateKey))
@@ -225,7 +225,7 @@ describe('keys by address', () => {
     expect(server.asked).toBe(2)
   })
 
-  test('serve on while the address is down, and no longer than they may', async () => {
+  test('remain usable while the address is down, up to their limit', async () => {
     const server = new KeyServer()
     const source = server.source({ staleFor: 3_600_000 })
     const token = tokenOf(first.privateKey)
@@ -329,7 +329,7 @@ describe('keys by address', () => {
     expect(server.asked).toBe(1)
   })
 
-  test('are not taken from where a redirect leads, whoever follows it', async () => {
+  test('are not taken from the target of a redirect, whichever client follows it', async () => {
     const server = createServer((request, response) => {
       if (request.url === '/keys')
         response.end(JSON.stringify({ keys: [jwkOf(first, { kid: 'k1' })] }))
@@ -357,7 +357,7 @@ describe('keys by address', () => {
     expect(await server.told(source, tokenOf(first.privateKey))).toBe('SECRET_UNAVAILABLE')
   })
 
-  test('are taken from https alone, and the algorithms must be pinned', () => {
+  test('are taken only from https, and the algorithms must be pinned', () => {
     const pinned = { algorithms: ['es256'] } as const
     for (const url of ['http://keys.example/', 'ftp://x', 'keys', 'https://u:p@keys.example/']) {
       expect(() => jwks(url, pinned), url).toThrow('https')
@@ -398,7 +398,7 @@ describe('keys that an API gives one by one', () => {
     expect(asked).toEqual(['k1'])
   })
 
-  test('cost a stranger with made-up ids sixty requests in a cooldown, and no strange id one', async () => {
+  test('cost at most sixty requests in a cooldown for invented ids, and none for malformed ids', async () => {
     const asked: string[] = []
     const keys = source(async (keyId) => {
       asked.push(keyId)
@@ -445,7 +445,7 @@ describe('keys that an API gives one by one', () => {
     expect(told).toContain('k1')
   })
 
-  test('are read again while strangers use up the requests for unknown ids', async () => {
+  test('are read again while invented ids use up the requests for unknown ids', async () => {
     const asked: string[] = []
     const load = async (keyId: string) => {
       asked.push(keyId)

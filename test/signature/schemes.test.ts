@@ -172,7 +172,7 @@ describe('a scheme that signs a time', () => {
     }
   })
 
-  test("takes a tolerance of its own, and 'none' spelled out", async () => {
+  test("takes another tolerance, and 'none' spelled out", async () => {
     const headers = await sign(body, { secret, scheme, now: at(-900) })
     expect(await code(headers, { scheme: schemes.timestamped({ tolerance: 1000 }) })).toBe('ok')
     expect(await code(headers, { scheme: schemes.timestamped({ tolerance: 'none' }) })).toBe('ok')

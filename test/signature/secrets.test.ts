@@ -57,7 +57,7 @@ describe('rotation', () => {
     expect(await verdict('new-value', '2026-03-01T00:00:00Z')).toBe('new')
   })
 
-  test('has no end where a row or JSON has null for it', async () => {
+  test('has no end if a row or JSON has null for it', async () => {
     const one = { value: 'a-value', notBefore: null, notAfter: null } as never
     const headers = await sign(body, { secret: 'a-value' })
     for (const secret of [[one], () => [one]]) {
@@ -142,7 +142,7 @@ describe('a look-up of secrets', () => {
   })
 })
 
-test('many of them let others get their turn while a large body is tried', async () => {
+test('many of them let other work run while a large body is tried', async () => {
   const secrets = Array.from({ length: 64 }, (_, at) => ({
     value: `s3cret-of-tenant-${at}`,
     tenant: `tenant-${at}`,

@@ -77,7 +77,7 @@ async function usual(check: Check, runs: number): Promise<number> {
 }
 
 // A machine that is busy for all of one measurement is not busy for five; a leak is there in each.
-test('only a comparison that stops at the first wrong letter tells how much was right', {
+test('only a comparison that stops at the first wrong letter reveals how much was right', {
   timeout: 120_000,
   retry: 4,
 }, async () => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { measureKept } from '../kept/kept.ts'
 
-test('of 100,000 handled deliveries each keeps at most 40 bytes, through every adapter and inbox', {
+test('each of 100,000 handled deliveries holds at most 40 bytes, through every adapter and inbox', {
   timeout: 1_800_000,
 }, async () => {
   const kept = await measureKept(100_000, 'all')

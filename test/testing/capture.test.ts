@@ -480,7 +480,7 @@ describe('replay', () => {
     expect(seen[1]).toBe(live)
   })
 
-  test('replay signs again what the scheme signs beside the body: method, headers and id', async () => {
+  test('replay signs again everything that the scheme signs beside the body: method, headers and id', async () => {
     const { headers: _, template: __, authenticity: ___, ...service } = schemes.service()
     const scheme = schemes.define({
       ...service,

@@ -73,7 +73,7 @@ describe('signedDelivery', () => {
     }
   })
 
-  test('a header that the scheme signs is signed, and stands in the delivery once', async () => {
+  test('a header that the scheme signs is signed, and occurs in the delivery once', async () => {
     const scheme = schemes.define({ ...schemes.service(), signed: '{header:x-request}.{body}' })
     const headers = { 'X-Request': 'r-7', 'X-Note': 'n' }
     const delivery = await signedDelivery(fixture('client.created'), { scheme, headers })
@@ -121,7 +121,7 @@ describe('recordHandlers', () => {
     name: 'client.created' | 'request.approved',
   ) => receiver.receive(await signedDelivery(fixture(name)))
 
-  test('a recorder keeps what was dispatched and waits for future events', async () => {
+  test('a recorder keeps dispatched events and waits for future ones', async () => {
     const receiver = createReceiver({ secret })
     const recorder = recordHandlers(receiver)
     const coming = recorder.waitFor('verification.approved')
@@ -141,7 +141,7 @@ describe('recordHandlers', () => {
     expect(recorder.events).toEqual([])
   })
 
-  test('a name of the service is not the name that a vendor gave to an event of its own', async () => {
+  test("a name of the service does not match a vendor's own event of that name", async () => {
     const vendor = vendors.persona()
     const receiver = createReceiver({ secret, vendor })
     const recorder = recordHandlers(receiver)

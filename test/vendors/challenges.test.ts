@@ -86,7 +86,7 @@ describe('a delivery that was kept', () => {
     }
   })
 
-  test('is answered as respond says, where that says something', async () => {
+  test('is answered by respond, if respond answers it', async () => {
     const cases: readonly (readonly [Given, number])[] = [
       [{ accepted: 204 }, 204],
       [{ handled: 204 }, 200],
@@ -102,7 +102,7 @@ describe('a delivery that was kept', () => {
     }
   })
 
-  test("does not lose the vendor's handshake to a respond of its own", async () => {
+  test("keeps the vendor's handshake beside the user's respond", async () => {
     const vendor = vendors.trulioo()
     const body = { type: 'URL_VERIFICATION', challenge: 'E5KUIHF', token: 't' }
     for (const respond of [{ accepted: 204 }, () => 204] satisfies Given[]) {
@@ -129,7 +129,7 @@ describe('a delivery that was kept', () => {
     expect((await reply).body).toBe('{"outcome":"accepted"}')
   })
 
-  test('keeps the handshake of its own respond', async () => {
+  test("keeps the handshake of the user's respond", async () => {
     const respond = challenges.dropbox()
     const receiver = createReceiver({ vendor: veriff, secret, respond })
     const request = { method: 'GET', url: '/?challenge=abc', headers: json }
@@ -139,7 +139,7 @@ describe('a delivery that was kept', () => {
 })
 
 describe('a handshake before any event', () => {
-  test('that fails at what a stranger asks is passed over', async () => {
+  test('that fails at an unsigned request is ignored', async () => {
     const respond = Object.assign(() => undefined, {
       handshake: ({ url }: { url: string | undefined }) => ({
         ...{ status: 200, headers: { 'x-echo': url ?? '' } },
@@ -188,7 +188,7 @@ describe('a handshake before any event', () => {
     expect(() => make({ [name]: 'x', verifytoken: 'y' } as never)).toThrow(/verifytoken/)
   })
 
-  test('of Dropbox and Microsoft Graph echoes plain text, and nothing that is not', async () => {
+  test('of Dropbox and Microsoft Graph echoes only plain text', async () => {
     const dropbox = await get(challenges.dropbox(), '/hook?challenge=abc')
     expect(dropbox).toMatchObject({ status: 200, body: 'abc' })
     expect(dropbox.headers).toMatchObject({

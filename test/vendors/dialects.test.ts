@@ -111,7 +111,7 @@ test.each(all.filter(hasPublicKey).map((vendor) => [vendor.name, vendor] as cons
   },
 )
 
-test('a vendor that takes 200 alone for a success repeats after any other', async () => {
+test('a vendor that accepts only 200 repeats after any other status', async () => {
   for (const vendor of all.filter((one) => one.name === 'veriff' || one.name === 'didit')) {
     const sandbox = await createSandbox({
       seed: 'replies',

@@ -32,7 +32,7 @@ test('the example serves three vendors with the same handlers', async () => {
   printed.mockRestore()
 })
 
-test('it takes no other secret for that of a vendor whose variable is missing', async () => {
+test('it uses no other secret for a vendor whose variable is missing', async () => {
   vi.resetModules()
   vi.stubEnv('WEBHOOK_SECRET', 'a-secret-of-thirty-two-characters')
   vi.stubEnv('PORT', '0')

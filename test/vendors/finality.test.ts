@@ -136,7 +136,7 @@ test.each([
   expect((await inbox.find()).entries).toHaveLength(2)
 })
 
-test('a late decision is stale by later decisions alone, not by other later events', async () => {
+test('only later decisions make a late decision stale, not other later events', async () => {
   const { receiver, heard, send } = listening({ stale: 'skip' })
   receiver.on('*', () => {}, { id: 'audit' })
   await send('verification.submitted', 9)
@@ -173,7 +173,7 @@ test('a decision of a far future does not hide the reversals after it', async ()
   expect(heard).toEqual(reversed)
 })
 
-test('a reversal is heard although something newer was handled before', async () => {
+test('a reversal is handled although a newer event was handled before', async () => {
   const { receiver, heard, send } = listening({ stale: 'skip' })
   receiver.on('verification.submitted', () => {})
   await send(approved, 1)
@@ -194,7 +194,7 @@ test('every attempt and a replay name the same earlier decision, each handler on
   expect(heard.slice(4)).toEqual(others)
 })
 
-test('a decision that nobody handles is remembered for those who hear of reversals', async () => {
+test('a decision without a handler is remembered for the handlers of reversals', async () => {
   const vendor = vendors.veriff()
   const inbox = createInbox({ store: memoryStore() })
   const receiver = createReceiver({ vendor, secret, inbox })
@@ -212,7 +212,7 @@ test('a decision that nobody handles is remembered for those who hear of reversa
   expect(heard).toEqual([`${rejected} declined`])
 })
 
-test('a handler of a decision and of reversals hears a reversal once, as the decision', async () => {
+test('a handler of a decision and of reversals gets a reversal once, as the decision', async () => {
   const { receiver, send } = listening()
   const names: string[] = []
   receiver.on([rejected, 'verification.reversed'], ({ name }) => void names.push(name), { id: 'x' })
@@ -221,7 +221,7 @@ test('a handler of a decision and of reversals hears a reversal once, as the dec
   expect(names).toEqual([rejected])
 })
 
-test('nothing is remembered of decisions that are all final, as those of the service are', () => {
+test("nothing is remembered of decisions if all are final, as the service's are", () => {
   const event = { name: approved, occurredAt: new Date() }
   const place = { entryId: 'entry', seq: 1 }
   expect(new Finality().decided(event, place, undefined)).toBeUndefined()

@@ -35,7 +35,7 @@ test('HubSpot signs the address with a fixed set of escapes decoded', async () =
   expect(await outcome(headersFor(signed), other)).toBe('SIGNATURE_MISMATCH')
 })
 
-test('what we sign reads back, and the form survives JSON', async () => {
+test('a signed delivery reads back, and the form survives JSON', async () => {
   const headers = await sign(body, { secret, scheme, url: sent, now })
   expect(headers).toEqual(headersFor(signed))
   const again = schemes.define(JSON.parse(JSON.stringify(scheme)))

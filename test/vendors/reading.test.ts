@@ -27,7 +27,7 @@ describe.each(all.map((vendor) => [vendor.name, vendor] as const))('%s', (_, ven
     }
   })
 
-  test('says the same where it is called', () => {
+  test('says so in its docstring too', () => {
     const file = `${vendor.name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}.ts`
     const source = readFileSync(join(import.meta.dirname, '../../src/vendors', file), 'utf8')
     const comment = source.slice(0, source.indexOf(`export function ${vendor.name}(`))
@@ -74,7 +74,7 @@ describe.each(all.map((vendor) => [vendor.name, vendor] as const))('%s', (_, ven
   })
 })
 
-describe('what is no decision keeps the name of the vendor', () => {
+describe("an event that is not a decision keeps the vendor's name", () => {
   test.each([
     [
       'sumsub',

@@ -39,7 +39,7 @@ interface Change {
   readonly secret?: string
 }
 
-test('every sender has a vector of its own, and a document', () => {
+test('every sender has its own vector, and a document', () => {
   expect(Object.keys(byHand).sort()).toEqual([...names].sort())
   expect(names.length).toBeGreaterThanOrEqual(40)
   for (const name of names) expect(senderDocuments[name]).toMatch(/^https:\/\//)

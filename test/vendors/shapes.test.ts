@@ -76,7 +76,7 @@ describe.each(all.map((vendor) => [vendor.name, vendor] as const))('%s', (_, ven
     expect(await inbox.stats()).toMatchObject({ dead: 0 })
   })
 
-  test('what has no name of the vendor is <vendor>.unnamed', async () => {
+  test("an event without a vendor's name is <vendor>.unnamed", async () => {
     const { direct } = receiving(vendor)
     const heard = vi.fn()
     direct.fallback(heard)
@@ -213,7 +213,7 @@ describe('Ondato', () => {
   })
 })
 
-describe('what is a step of something else is of its entity', () => {
+describe('a step belongs to the entity of its verification', () => {
   test.each([
     [
       'Persona',

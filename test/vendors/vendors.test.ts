@@ -54,7 +54,7 @@ test('every vendor has a vector, or is known by its addresses', () => {
 })
 
 describe.each(signing.map((vendor) => [vendor.name, vendor] as const))('%s', (_, vendor) => {
-  test('is handled once where the same bytes come again, if they state a time or an id', async () => {
+  test('is handled once if the same bytes arrive again and state a time or an id', async () => {
     const inbox = createInbox({ store: memoryStore() })
     const secret = secretOf(vendor)
     const receiver = createReceiver({ vendor, secret, now, inbox, observe: () => {} })
@@ -110,7 +110,7 @@ describe.each(tokens.map((vendor) => [vendor.name, vendor] as const))('%s', (_, 
   const receiving = (authenticity?: 'token') =>
     createReceiver({ vendor, secret: secretOf(vendor), ...(authenticity && { authenticity }) })
 
-  test('is taken by its token where that is asked for, and only then', async () => {
+  test('is accepted by its token only if the receiver asks for that', async () => {
     expect(() => receiving()).toThrow("pass authenticity: 'token'")
     const receiver = receiving('token')
     receiver.on('*', () => {})
@@ -135,7 +135,7 @@ describe.each(tokens.map((vendor) => [vendor.name, vendor] as const))('%s', (_, 
 describe('Smile ID', () => {
   const given = { vendor: smileId, secret: secretOf(smileId), now }
 
-  test('proves a time and your partner id where that is asked for, and only then', async () => {
+  test('proves a time and your partner id only if the receiver asks for that', async () => {
     expect(() => createReceiver(given)).toThrow("pass authenticity: 'timestamp'")
     const receiver = createReceiver({ ...given, authenticity: 'timestamp' })
     receiver.on('*', () => {})
@@ -199,7 +199,7 @@ describe('Smile ID', () => {
   })
 })
 
-test('Yoti sends a Bearer token where its notifications say so', () => {
+test('Yoti sends a Bearer token if its notifications are set up so', () => {
   expect(vendors.yoti({ auth: 'Bearer' }).scheme.grammar).toEqual({ prefix: 'Bearer ' })
   expect(() => vendors.yoti({ auth: 'Digest' as never })).toThrow('auth must be')
 })

@@ -48,7 +48,7 @@ describe.each([
     expect(await left()).toEqual([2, 'duplicate'])
   })
 
-  test('erases what is due once a second sweep agrees', async () => {
+  test('erases due payloads once a second sweep agrees', async () => {
     const { clock, left, run } = await begun()
     clock.advance({ days: 120 })
     await run()
@@ -56,7 +56,7 @@ describe.each([
     expect(await left()).toEqual([0, 'accepted'])
   })
 
-  test('erases at once what a day more makes due', async () => {
+  test('erases at once payloads that are due by a day more', async () => {
     const { clock, run } = await begun()
     for (let day = 0; day < 8; day++) {
       clock.advance({ hours: 23 })
@@ -104,7 +104,7 @@ describe.each([
     expect(await left()).toEqual([0, 'accepted'])
   })
 
-  test('of an operator believes the clock', async () => {
+  test('of an operator trusts the clock', async () => {
     const { clock, run } = await begun()
     clock.advance({ days: 120 })
     const { inbox } = await run()

@@ -220,7 +220,7 @@ describe.each(stores)('at work on %s', (_, store) => {
     expect([runs, most, settled()]).toEqual([3, 1, ['done']])
   })
 
-  test('a drain waits for runOnce, and what it handles is settled', async () => {
+  test('a drain waits for runOnce, and its entries are settled', async () => {
     const { deliver, receiver, worker, inbox, settled } = fresh()
     const begun = Promise.withResolvers<void>()
     const end = Promise.withResolvers<void>()
@@ -309,7 +309,7 @@ describe.each(stores)('at work on %s', (_, store) => {
     expect(most).toBe(3)
   })
 
-  test('handlers throw what they like, and their entries end as dead letters', async () => {
+  test('handlers may throw any value, and their entries end as dead letters', async () => {
     const { deliver, inbox, receiver, worker, seen } = fresh({ retry: { attempts: 1 } })
     const revoked = () => {
       const { proxy, revoke } = Proxy.revocable({}, {})
@@ -418,7 +418,7 @@ test('leases are renewed every 20 s, however long they are', async () => {
   end.resolve()
 })
 
-test('other processes see what is at work here as alive', async () => {
+test('other processes see the entries at work here as alive', async () => {
   const store = memoryStore()
   const [here, other] = [setUp({ store, lease: 30 }), setUp({ store, lease: 30 })]
   const end = Promise.withResolvers<void>()

@@ -40,7 +40,7 @@ async function atWork() {
   return { first, second, running, end, begun: () => begun }
 }
 
-test('what an inbox of this process is at stays at work for the others, however long the machine slept', async () => {
+test('an entry at work in one inbox of this process stays at work for the others, however long the machine slept', async () => {
   const { first, second, running, end, begun } = await atWork()
   expect(await first.worker.runOnce()).toMatchObject({ done: 0 })
   expect([begun(), first.settled(), held()]).toEqual([1, [], 1])

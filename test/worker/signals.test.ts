@@ -78,7 +78,7 @@ test.each([
   expect(ended).toMatchObject({ said, code, errors: expect.not.stringContaining('IDV_') })
 })
 
-test('a worker in a thread of the process, which hears no signals, warns of it', async () => {
+test('a worker in a thread, which receives no signals, warns of it', async () => {
   const thread = new Worker(`void (async () => {${started}; await worker.drain()})()`, {
     eval: true,
     stderr: true,

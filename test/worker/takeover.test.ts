@@ -36,7 +36,7 @@ test('a program that is loaded again takes the inbox over: its handlers run, and
   expect(ran.at(-1)).toBe(`third ${last.id}`)
 })
 
-test('what an older worker is at when it is replaced ends there, once', async () => {
+test('an entry at work in a worker that is replaced ends there, once', async () => {
   const file = temporaryFile()
   const old = setUp({ store: sqliteStore(file) })
   const begun = Promise.withResolvers<void>()

@@ -124,7 +124,7 @@ test('a failure that repeats itself while checkpoints fail counts each time', as
   expect(entry?.failures).toMatchObject([{ handler: 'first', code: 'HANDLER_FAILED' }])
 })
 
-test('goes on with the others where one has failed', async () => {
+test('continues with the others if one has failed', async () => {
   const { deliver, receiver, worker } = setUp()
   const ran: string[] = []
   receiver.on('*', () => {

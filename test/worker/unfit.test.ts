@@ -8,7 +8,7 @@ import { event, setUp } from '../inbox/admin.ts'
 const submitted = 'verification.submitted'
 const strict = { validate: 'reject' as const }
 
-test('one that its own receiver refuses is a dead letter at once, and its lane goes on', async () => {
+test('an event that its own receiver rejects is a dead letter at once, and its lane continues', async () => {
   const { deliver, inbox, receiver, worker } = setUp({ receiver: strict })
   const ran: string[] = []
   receiver.on('*', ({ name }) => ran.push(name))
@@ -22,7 +22,7 @@ test('one that its own receiver refuses is a dead letter at once, and its lane g
   expect(dead).toMatchObject({ name: submitted, reason: 'EVENT_INVALID', attempts: 1 })
 })
 
-test('one that another version takes waits for that', async () => {
+test('an event that another version accepts waits for it', async () => {
   const store = memoryStore()
   const newer = setUp({ store, receiver: strict })
   const schemas = { [submitted]: z.object({ old: z.string() }) }
@@ -33,7 +33,7 @@ test('one that another version takes waits for that', async () => {
   expect(await newer.worker.runOnce()).toMatchObject({ done: 1 })
 })
 
-test('one that only the next version takes is redriven to it', async () => {
+test('an event that only the next version accepts is redriven to it', async () => {
   const store = memoryStore()
   const schemas = { [submitted]: z.object({ old: z.string() }) }
   const older = setUp({ store, receiver: { ...strict, schemas } })

@@ -32,7 +32,7 @@ function versions(attempts: number) {
 
 const retry = { state: 'retry', failed: ['unlock'] }
 
-test('an old version leaves what a new handler has failed at to the new one', async () => {
+test('an old version leaves an entry at which a new handler failed to the new version', async () => {
   const { old, fresh, state, ran, next } = versions(9)
   await fresh.deliver(event('client.created'))
   expect(await next(fresh)).toEqual(retry)
@@ -96,7 +96,7 @@ test('a handler that failed before a drain of the same attempt is not forgotten'
   expect(ran).toEqual(['books', 'mail', 'unlock'])
 })
 
-test('a drained attempt in which one handler failed keeps those that failed before it', async () => {
+test('a drained attempt in which one handler failed keeps earlier failures', async () => {
   const { clock, old, fresh, next } = versions(9)
   const { handler, drain } = hanging()
   const state = { away: true }
@@ -114,7 +114,7 @@ test('a drained attempt in which one handler failed keeps those that failed befo
   expect(await next(old)).toEqual(both)
 })
 
-test('a drained attempt of an old version keeps what the new one failed at', async () => {
+test("a drained attempt of an old version keeps the new version's failures", async () => {
   const { clock, old, fresh, next } = versions(9)
   const { handler, drain } = hanging()
   await fresh.deliver(event('client.created'))

@@ -32,7 +32,7 @@ describe.each(stores)('a worker on %s', (_, store) => {
     expect(settled()).toEqual(['done'])
   })
 
-  test('what was kept under a legacy name is handled though such names are refused by now', async () => {
+  test('an entry kept under a legacy name is handled although such names are rejected by now', async () => {
     const kept = store()
     const before = fresh({ store: kept, retry: { attempts: 1 } })
     before.receiver.on('*', () => {
@@ -50,7 +50,7 @@ describe.each(stores)('a worker on %s', (_, store) => {
     expect(names).toEqual(['verification.approved'])
   })
 
-  test('an event without an id has a key of its own, the same in every attempt', async () => {
+  test('an event without an id has its own key, equal in every attempt', async () => {
     const { deliver, receiver, worker, settled } = fresh({ retry: { attempts: 2, delays: [1] } })
     const keys: string[] = []
     receiver.on('*', (_, { idempotencyKey, attempt }) => {
@@ -178,7 +178,7 @@ describe.each(stores)('a worker on %s', (_, store) => {
     expect((await inbox.find()).entries).toMatchObject([{ reason: 'NON_RETRYABLE', attempts: 1 }])
   })
 
-  test('goes on after a dead letter and tells later handlers of the gap', async () => {
+  test('continues after a dead letter and marks the gap for later handlers', async () => {
     const { deliver, inbox, receiver, worker } = fresh({ retry: { attempts: 1 } })
     const gaps: [string, boolean | undefined][] = []
     receiver.on('verification.*', ({ name }, { gap }) => {
@@ -351,7 +351,7 @@ describe.each(stores)('a worker on %s', (_, store) => {
     expect(claims).toBeLessThan(110)
   })
 
-  test('of those that wait for room each has its turn, whatever those before leave', async () => {
+  test('every waiting call gets its turn, whatever earlier calls leave', async () => {
     const { deliver, receiver, worker } = fresh({ worker: { concurrency: 4 } })
     const gate = Promise.withResolvers<void>()
     receiver.on('*', () => gate.promise)
@@ -366,7 +366,7 @@ describe.each(stores)('a worker on %s', (_, store) => {
     expect((await Promise.all(rest)).map(({ done }) => done)).toEqual(Array(36).fill(1))
   })
 
-  test('joins no other run where a request must not wait for another one', async () => {
+  test('joins no other run if a request must not wait for another one', async () => {
     const { deliver, inbox, receiver, worker } = fresh({ worker: { concurrency: 2 } })
     receiver.on('*', () => {})
     await deliver(event('client.created', { id: 'c1' }))
@@ -476,7 +476,7 @@ describe.each(stores)('a worker on %s', (_, store) => {
     ).toEqual(['approved', 'created', 'submitted'])
   })
 
-  test('hands a stale event over with the resource as it is now, where asked', async () => {
+  test('passes a stale event with the current resource, if asked to', async () => {
     const resource = { id: 'ver_1', status: 'approved' }
     const client = {
       verifications: { get: async (id: string) => (id === 'ver_1' ? resource : gone()) },
@@ -533,7 +533,7 @@ describe.each(stores)('a worker on %s', (_, store) => {
     },
   )
 
-  test('runs a stale deletion of what is gone, and a stale event whose resource no client reads', async () => {
+  test('runs a stale deletion of a missing resource, and a stale event whose resource no client reads', async () => {
     const get = () => Promise.reject(Object.assign(new Error('not found'), { status: 404 }))
     const client = { verifications: { get }, clients: { get } }
     const { deliver, receiver, worker } = fresh({ receiver: { client: client as never } })
@@ -560,7 +560,7 @@ describe.each(stores)('a worker on %s', (_, store) => {
   })
 })
 
-test('what somebody could read when it was kept is retried by those who cannot, and ends elsewhere', async () => {
+test('an entry that was readable when it was kept is retried by processes that cannot read it, and ends elsewhere', async () => {
   const store = memoryStore()
   const newer = setUp({ store })
   const older = setUp({ store, receiver: { envelope: { name: 'kind' } } })
@@ -573,7 +573,7 @@ test('what somebody could read when it was kept is retried by those who cannot, 
 })
 
 describe('a worker', () => {
-  test('burns no attempt when the clock of the system jumps or the machine slept, and sees what is due', async () => {
+  test('spends no attempt when the clock jumps or the machine slept, and sees due entries', async () => {
     const { deliver, inbox, receiver, worker } = setUp({
       retry: { delays: [60_000], random: () => 0.99 },
     })
@@ -646,7 +646,7 @@ describe('a worker', () => {
     ])
   })
 
-  test('tells observe when nothing comes for many times the usual gap', async () => {
+  test('reports to observe when nothing arrives for many times the usual gap', async () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
     try {
       const clock = fakeClock()
@@ -706,7 +706,7 @@ describe('a worker', () => {
     }
   })
 
-  test('needs an inbox, a receiver of this package, and a client where handlers refetch', async () => {
+  test('needs an inbox, a receiver of this package, and a client if handlers refetch', async () => {
     const inbox = createInbox({ store: memoryStore() })
     const bare = createReceiver({ secret: testSecret })
     expect(() => createWorker(bare)).toThrow(/needs a receiver with an inbox/)

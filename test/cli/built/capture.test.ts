@@ -141,7 +141,7 @@ test('a folder that cannot be written is told before anything listens', async ()
   expect(code).toBe(2)
 })
 
-test('what cannot be kept is said and counted; the app answers all the same', async () => {
+test('a delivery that cannot be saved is reported and counted; the app answers nevertheless', async () => {
   const { url, ended, dir, child, until } = await recording(['--to', await apps.sound()])
   rmSync(dir, { recursive: true })
   writeFileSync(dir, '')
@@ -155,7 +155,7 @@ test('what cannot be kept is said and counted; the app answers all the same', as
   expect(code).toBe(130)
 })
 
-test('what cannot be kept without an app behind is answered with 500, and exits 1', async () => {
+test('without an app, a delivery that cannot be saved is answered with 500, and the command exits 1', async () => {
   const { url, ended, dir } = await recording(['--json', '--count', '1'])
   rmSync(dir, { recursive: true })
   writeFileSync(dir, '')
@@ -168,7 +168,7 @@ test('what cannot be kept without an app behind is answered with 500, and exits 
   expect(code).toBe(1)
 })
 
-test('each is told as it comes: signed or not, and what the app said', async () => {
+test("each delivery is reported as it arrives: signed or not, and the app's answer", async () => {
   const { url, ended } = await recording(['--count', '2', '--json', '--to', await apps.sound()])
   await post(url)
   await fetch(url, {
@@ -219,7 +219,7 @@ test('a capture that names a shared token is not signed with the secret', async 
   expect(await run(args, { env })).toMatchObject({ code: 0 })
 })
 
-test('what did not verify is told so in its file, and nothing signs it again', async () => {
+test('a delivery that did not verify is marked in its file, and is not signed again', async () => {
   const { url, ended, dir, files, read } = await recording(['--count', '2'])
   await post(url)
   await fetch(url, {
@@ -327,7 +327,7 @@ test('a sender that asks through a tunnel by Node’s fetch is recorded, its GET
   expect(files().length).toBe(2)
 })
 
-test('an app that answers loopback alone learns that it was asked under another name', async () => {
+test('an app that answers only loopback sees that it was called under another name', async () => {
   const inbox = inboxConsole(createInbox({ store: memoryStore() }), { authorize: 'loopback' })
   const app = createServer(inbox.node)
   await new Promise<void>((resolve) => app.listen(0, '127.0.0.1', resolve))

@@ -42,7 +42,7 @@ async function captureFile(
   return made
 }
 
-test('an error of the package names its page once, on a line of its own', async () => {
+test('an error of the package names its page once, on its own line', async () => {
   const to = ['send', 'client.created', '--to', 'http://127.0.0.1:1/']
   const quoted = { env: { WEBHOOK_SECRET: '"a-secret"' } }
   const ran = await golden('error-page', to, quoted)
@@ -136,7 +136,7 @@ describe('help', () => {
   })
 })
 
-describe('a mistake in the call is 2, on stderr alone', () => {
+describe('a mistake in the call exits with 2 and writes only to stderr', () => {
   test.each([
     ['nothing', []],
     ['an unknown command', ['sned']],
@@ -218,12 +218,12 @@ describe('a mistake in the call is 2, on stderr alone', () => {
 })
 
 describe('send', () => {
-  test('tells status and time of each', async () => {
+  test('prints status and time of each', async () => {
     const args = ['send', 'request.approved', '--to', await apps.sound(), '--times', '3']
     expect(await golden('send', args, { env })).toMatchObject({ code: 0 })
   })
 
-  test('sends what was overridden, an event about a client of its own each time', async () => {
+  test('sends the overridden fields, each time about a new client', async () => {
     const own = receiver()
     const seen: { id: string | undefined; client: string; city: unknown; phone: boolean }[] = []
     own.on('client.updated', ({ id, data }) => {
@@ -309,7 +309,7 @@ describe('verify', () => {
     expect(await golden('verify-yes', args, { cwd, env })).toMatchObject({ code: 0 })
   })
 
-  test('says no with what was proved', async () => {
+  test('fails with the proved cause', async () => {
     const cwd = folder()
     const made = await captureFile(cwd, 'raw.json', { redact: false })
     const body = Buffer.from(made.body, 'base64').toString()
@@ -359,7 +359,7 @@ describe('verify', () => {
 })
 
 describe('replay', () => {
-  test('tells the outcome of each capture and all together', async () => {
+  test('prints the outcome of each capture and a summary', async () => {
     const cwd = folder()
     await captureFile(cwd, 'a.json', { redact: false })
     await captureFile(cwd, 'b.json')
@@ -517,12 +517,12 @@ describe('discover', () => {
 })
 
 describe('doctor', () => {
-  test('tells every guarantee of a sound app', async () => {
+  test('prints every guarantee of a correct app', async () => {
     const args = ['doctor', '--to', await apps.sound()]
     expect(await golden('doctor-sound', args, { env })).toMatchObject({ code: 0 })
   })
 
-  test('tells what is wrong with another: the cause and its fix first, its probes in a line', async () => {
+  test('prints the faults of another app: the cause and its fix first, its probes in a line', async () => {
     const args = ['doctor', '--to', await apps['a proxy that re-serialises']()]
     const ran = await golden('doctor-proxy', args, { env })
     expect(ran.code).toBe(1)

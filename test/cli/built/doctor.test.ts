@@ -180,7 +180,7 @@ describe('what is left in an inbox', () => {
     return { file, inbox, url: await serve(toNode(own)) }
   }
 
-  test('is nothing, no handler ran and nobody was warned: every probe is sent, and the event is known', async () => {
+  test('is nothing; no handler runs and no warning is shown: every probe is sent, and the receiver knows the event', async () => {
     let runs = 0
     const warnings = hearWarnings()
     const { inbox, url } = await appWithInbox({}, () => {
@@ -239,7 +239,7 @@ describe('what is left in an inbox', () => {
   })
 })
 
-test('what was not checked is said; nothing at all is a usage error', async () => {
+test('the unchecked guarantees are listed; nothing to check is a usage error', async () => {
   const nothing = await runJson(['doctor'])
   expect(nothing.code).toBe(2)
   expect(nothing.records.filter(({ type }) => type === 'unchecked')).toHaveLength(3)

@@ -84,7 +84,7 @@ async function told(app: Application, args: readonly string[], options: RunOptio
 }
 
 describe('looking, beside the application that owns the file', () => {
-  test('list tells each entry in a line, newest first, and nothing of a person', async () => {
+  test('list prints each entry in a line, newest first, without personal data', async () => {
     const app = await oneOfEach()
     const { text, code } = await told(app, ['list', '--inbox', 'inbox.db'], { columns: 160 })
     await expect(text).toMatchFileSnapshot('transcripts/inbox-list.txt')
@@ -117,7 +117,7 @@ describe('looking, beside the application that owns the file', () => {
     expect(records.at(-1)).toMatchObject({ type: 'page', entries: names.length })
   })
 
-  test('list tells when a retry is due, and what waits for it; redrive runs it at once', async () => {
+  test('list prints when a retry is due and which entries wait for it; redrive runs it at once', async () => {
     const app = await application({ retry: { delays: [3_600_000], random: () => 1 } })
     app.state.isDown = true
     await app.deliver('client.created', '1')
@@ -151,7 +151,7 @@ describe('looking, beside the application that owns the file', () => {
     )
   })
 
-  test('list goes on where the page before ended', async () => {
+  test('list continues after the previous page', async () => {
     const app = await oneOfEach()
     const ids: unknown[] = []
     let cursor: string[] = []
@@ -186,7 +186,7 @@ describe('looking, beside the application that owns the file', () => {
     ])
   })
 
-  test('show of what is not there is 1, and shows the rest', async () => {
+  test('show exits with 1 for a missing entry, and shows the others', async () => {
     const app = await oneOfEach()
     const id = await idOf(app, 'done')
     const { records, code } = await runJson(['inbox', 'show', '--inbox', app.file, 'nobody', id])
@@ -197,7 +197,7 @@ describe('looking, beside the application that owns the file', () => {
     expect(code).toBe(1)
   })
 
-  test('an id may be cut: its start is enough, and one that fits several lists them', async () => {
+  test('the beginning of an id is enough, and an ambiguous one lists the matching ids', async () => {
     const app = await oneOfEach()
     const dead = await idOf(app, 'dead')
     const ids = (await app.inbox.find({})).entries.map(({ id }) => id)
@@ -251,7 +251,7 @@ describe('working, beside the application that owns the file', () => {
     expect(app.ran).toContain('verification.approved webhook')
   })
 
-  test('redrive by a filter leaves the evidence of a conflict where it is', async () => {
+  test('redrive by a filter does not touch the evidence of a conflict', async () => {
     const app = await oneOfEach()
     const by = await run(['inbox', 'redrive', '--inbox', app.file, '--since', '1h', '--yes'])
     expect(by.stdout).toMatch(/^redriven 1 of 1 entry \(1 [a-z.]+\)\n$/)
@@ -295,7 +295,7 @@ describe('working, beside the application that owns the file', () => {
     await expect(app.inbox.redrive({ search: '' })).rejects.toThrow('redrive: search is empty')
   })
 
-  test('replay runs what is done again, and says why it cannot run what is not', async () => {
+  test('replay runs done entries again, and says why it cannot run others', async () => {
     const app = await oneOfEach()
     const ids = [await idOf(app, 'done'), await idOf(app, 'dead')]
     const { records, code } = await runJson([
@@ -323,7 +323,7 @@ describe('working, beside the application that owns the file', () => {
     expect(await app.inbox.get(id)).toMatchObject({ state: 'skipped', reason: 'DISMISSED' })
   })
 
-  test('forget erases the payloads of a person, and tells how many', async () => {
+  test('forget erases the payloads of a person, and prints how many', async () => {
     const app = await oneOfEach()
     const args = ['inbox', 'forget', '--inbox', app.file, 'verification:ver_2', 'client:ver_3']
     const asked = await run(args)
@@ -403,7 +403,7 @@ describe('at a terminal', () => {
     expect(list.screen).toContain('\u001b[32mdone')
   })
 
-  test('what was dismissed while the prompt stood is not redriven', async () => {
+  test('an entry that was dismissed during the prompt is not redriven', async () => {
     const app = await oneOfEach()
     const id = await idOf(app, 'dead')
     const { until, press, ended } = startAtTerminal([
@@ -509,7 +509,7 @@ describe('migrate status', () => {
     expect((await judged([...daily, cut])).status).toMatchObject({ safe: false, unread: 1 })
   })
 
-  test('lines of a stranger, with thousands of backslashes, hold nothing up', async () => {
+  test('untrusted lines with thousands of backslashes do not delay the command', async () => {
     const daily = daysOf(40).map((one) => line(ago(one), 'verification.created'))
     const strange = Array.from({ length: 200 }, () => `GET /?${'\\'.repeat(15_000)}`)
     expect((await judged([...daily, ...strange])).status).toMatchObject({ safe: true, unread: 0 })

@@ -130,7 +130,7 @@ test('ends with its stdin and at a signal', async () => {
   expect((await ended).code).toBe(130)
 })
 
-test('a pipe that nobody writes into, and a device without an end, do not hold up verify', async () => {
+test('a pipe without a writer and a device without an end do not block verify', async () => {
   const cwd = folder()
   mkdirSync(join(cwd, 'mixed'))
   execFileSync('mkfifo', [join(cwd, 'pipe'), join(cwd, 'mixed/pipe.json')])

@@ -82,7 +82,7 @@ async function service() {
   return { url, hook, approve }
 }
 
-test('the guide’s commands print what it says', async () => {
+test('the guide’s commands print the output that it shows', async () => {
   const cwd = team()
   const { url, hook, approve } = await service()
   let text = readFileSync(guide, 'utf8')

@@ -44,7 +44,7 @@ const sources = {
 }
 
 describe('migrate code', () => {
-  test('lists what it would rename, and changes nothing', async () => {
+  test('lists the renames, and changes nothing', async () => {
     const cwd = project({ ...sources, 'src/notes.md': 'sent as `request.approved`\n' })
     const args = ['migrate', 'code', 'src']
     const ran = await run(args, { cwd })

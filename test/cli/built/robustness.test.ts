@@ -179,7 +179,7 @@ describe('capture', () => {
     ])
   })
 
-  test('keeps a delivery whose host or protocol is none', async () => {
+  test('keeps a delivery with an invalid host or protocol', async () => {
     const { url, records } = await recording('--count', '1')
     const headers = { ...(await sign(body, { secret })), 'x-forwarded-proto': 'ht tp' }
     expect((await fetch(`${url}/hooks?a=1`, { method: 'POST', body, headers })).status).toBe(200)

@@ -52,7 +52,7 @@ const create = (baseUrl: string, apiKey: string, body: object = {}) =>
     body: JSON.stringify({ type: 'idv', requirements: ['document'], ...body }),
   })
 
-test('says where it is ready, serves, prints what happens, and ends with 130 at Ctrl-C', async () => {
+test('prints its address, serves, prints events, and ends with 130 at Ctrl-C', async () => {
   const receiver = await receiving()
   closing.push(receiver.close)
   const child = run(['--port', '0', '--json', '--to', receiver.url], {
@@ -94,7 +94,7 @@ test('prints why a delivery was refused, and which was dropped', async () => {
   expect(await next()).toMatchObject({ type: 'delivery', status: 'dropped', attempts: 0 })
 })
 
-test('uses the secret that it is given, does not print it, and outlives what is removed', async () => {
+test('uses the given secret, does not print it, and survives removed files', async () => {
   const child = run(['--port', '0', '--json', '--to', 'http://127.0.0.1:9/'], {
     WEBHOOK_SECRET: secret,
   })

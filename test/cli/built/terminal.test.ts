@@ -77,7 +77,7 @@ describe('at a terminal, of every long or asking command', () => {
     expect(existsSync(dir)).toBe(false)
   })
 
-  test('replay shows progress, and Ctrl-C ends it with 130 and what was done', async () => {
+  test('replay shows progress, and Ctrl-C ends it with 130 and a summary', async () => {
     const args = ['replay', ...Array(20).fill(examples), '--to', await apps.sound(), '--resign']
     const { until, press, ended } = startAtTerminal([...args, '--rate', '2'], { env })
     await until(/1\/20 sent/)
@@ -146,7 +146,7 @@ describe('at a terminal, of every long or asking command', () => {
     expect((await ended).code).toBe(130)
   })
 
-  test('discover and verify colour what they found', async () => {
+  test('discover and verify colour their findings', async () => {
     const yes = await runAtTerminal(['verify', examples])
     expect(yes.screen).toContain(`${control}32myes`)
     const cwd = folder()
@@ -158,7 +158,7 @@ describe('at a terminal, of every long or asking command', () => {
   })
 })
 
-test('what comes from outside cannot steer the terminal', async () => {
+test('text from outside cannot control the terminal', async () => {
   const cwd = folder()
   const evil = '\u001b]0;x\u0007 \u009b2J \u202e.js'
   writeFileSync(join(cwd, evil), "on('request.approved')\n")
@@ -207,7 +207,7 @@ describe('elsewhere', () => {
     expect(stderr).not.toContain('1/2')
   })
 
-  test('FORCE_COLOR brings colour, for those who ask', async () => {
+  test('FORCE_COLOR turns colour on', async () => {
     const args = ['send', 'client.created', '--to', await apps.sound()]
     const { stdout } = await runProcess(args, { env: { ...env, FORCE_COLOR: '1' } })
     expect(stdout).toContain(`${control}32m200`)
@@ -226,7 +226,7 @@ describe('elsewhere', () => {
 })
 
 describe('Ctrl-C', () => {
-  test('ends a long run with 130 and a summary of what was done', async () => {
+  test('ends a long run with 130 and a summary', async () => {
     const args = ['send', 'client.created', '--to', await apps.sound()]
     const { child, until, ended } = start([...args, '--times', '1000', '--rate', '5'], { env })
     await until(/200/)

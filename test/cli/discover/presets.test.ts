@@ -60,7 +60,7 @@ test('no preset is named for another secret, another body, or one capture of two
   expect(await trial(vector.secret, capture, foreign)).toEqual([])
 })
 
-test('a vendor is named only where the body is one of its events', async () => {
+test('a vendor is named only if the body is one of its events', async () => {
   const capture = captureOf(vendorsByHand.didit as ByHand, Buffer.from('{"meta":{}}'))
   const found = await namesOf(trial((vendorsByHand.didit as ByHand).secret, capture))
   expect(found).toEqual(['senders.lemonSqueezy()'])

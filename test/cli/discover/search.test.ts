@@ -49,7 +49,7 @@ test.each(senders)('one capture tells the scheme: $name', async ({ scheme, secre
   expect(told).toEqual(stated(scheme))
 })
 
-test('what is found verifies the next delivery of the sender', async () => {
+test("the found scheme verifies the sender's next delivery", async () => {
   for (const { scheme, secret } of senders) {
     const found = await search([await captured({ scheme, secret })], secret)
     if (found.result !== 'found') throw new Error(found.result)
@@ -61,7 +61,7 @@ test('what is found verifies the next delivery of the sender', async () => {
   }
 })
 
-describe('what cannot be told apart is ambiguous', () => {
+describe('schemes that the captures cannot distinguish are ambiguous', () => {
   const timed = sender({ signed: '{timestamp}.{body}', timestamp: { header: 'X-Time' } })
   const seconds = (at: string) => String(Date.parse(at) / 1000)
 
@@ -163,7 +163,7 @@ describe('nothing is found', () => {
   })
 })
 
-test('of two headers that are signed alike either is enough, and one can be chosen', async () => {
+test('if two headers are signed alike, either is enough, and the user can choose one', async () => {
   const other = sender({ header: 'X-Other-Signature', encoding: 'base64' })
   const headers = (await captured(other)).delivery.headers.filter(([name]) => /other/.test(name))
   const both = await captured(sender(), { headers })
@@ -178,7 +178,7 @@ test('of two headers that are signed alike either is enough, and one can be chos
   })
 })
 
-test('of two signatures the stronger is told, and the weaker as such', async () => {
+test('of two signatures the stronger is printed, and the weaker is marked', async () => {
   const weak = sender({ header: 'X-Sig', algorithm: 'sha1', grammar: { prefix: 'sha1=' } })
   const weakHeaders = (await captured(weak)).delivery.headers.filter(([name]) => name === 'x-sig')
   const both = await captured(sender(), { headers: weakHeaders })

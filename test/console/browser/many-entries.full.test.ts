@@ -15,7 +15,7 @@ import { afterwards, opened } from './opened.ts'
 
 const secret = 'a-secret-for-the-browser'
 
-test('a search among 100,000 entries answers within 200 ms while somebody types', async () => {
+test('a search among 100,000 entries answers within 200 ms while the user types', async () => {
   const { inbox, receiver } = await filled(100_000)
   const server = createServer(inboxConsole(inbox, { authorize: 'loopback', interval: 100 }).node)
   afterwards(() => ended(server))

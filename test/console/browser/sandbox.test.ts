@@ -114,7 +114,7 @@ test('a verification goes from its creation over the subject’s phone to its ap
 
 const hostile = `"><img src=x onerror=alert(1)><script>alert(2)</script>{{7*7}}\u202e`
 
-test('what others wrote stays text in every place, and no policy is broken', async () => {
+test('untrusted text stays text in every place, and no policy is violated', async () => {
   const { url, create, sandbox } = await start()
   const made = await create({
     subjectName: hostile.slice(0, 120),

@@ -88,7 +88,7 @@ describe('whoever clicks in another order than was thought of', () => {
     expectClean(one)
   })
 
-  test('finds what a reload in the middle keeps: the page, its filters and the open detail', async () => {
+  test('a reload keeps the page, its filters and the open detail', async () => {
     const { url, create } = await startSandbox()
     const id = await create('Ada')
     await create('Grace')
@@ -188,7 +188,7 @@ describe('whoever clicks in another order than was thought of', () => {
 
 const hostile = `"><img src=x onerror=alert(1)><script>alert(2)</script>{{7*7}}\u202e`
 
-test('what others wrote into an inbox stays text in every place, and no policy is broken', async () => {
+test('untrusted text of an inbox stays text in every place, and no policy is violated', async () => {
   const { inbox, deliver, url } = await startInbox(() => true, hostile)
   await deliver(body(hostile, hostile, { id: hostile, [hostile]: hostile }))
   await deliver(body('evt_2', 'verification.approved', { [hostile]: [hostile] }))

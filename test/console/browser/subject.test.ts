@@ -15,7 +15,7 @@ const steps = [
   ['business', { name: hostile, registrationNumber: hostile }],
 ] as const
 
-test('what a subject fills in stays text on their page and on every page that shows it', async () => {
+test("a subject's input stays text on their page and on every page that shows it", async () => {
   const { sandbox, url, verification } = await sandboxOnPort()
   const requirements = steps.map(([step]) => step)
   const { id, accessToken } = await verification({ type: 'kyc', requirements })
