@@ -1,7 +1,15 @@
-// Writes an event as a vendor would send it: takes the vendor's fixture of that name, and puts our
-// values where the vendor's documents place them. Fields that a vendor does not send are left out.
+// Writes an event as a vendor would send it, and a record as its API would give it: takes the fixture
+// of that name, and puts our values where the vendor's documents place them. Fields that a vendor
+// does not send are left out.
 import { isObject } from '../protocol/json-paths.ts'
-import { readVendorEvent, type Vendor, type VendorFixture } from '../protocol/vendor.ts'
+import {
+  decisionOf,
+  readVendorEvent,
+  type Vendor,
+  type VendorDecision,
+  type VendorFixture,
+  type VendorReading,
+} from '../protocol/vendor.ts'
 
 /** An event in this package's names. */
 export interface DialectEvent {
@@ -21,15 +29,48 @@ function nameIn(vendor: Vendor, { name, body }: VendorFixture): string {
   return name ?? readVendorEvent(vendor, body)?.receivedName ?? ''
 }
 
-/** The body that a vendor would send; undefined where it has no such event. */
-export function inDialect(vendor: Vendor, event: DialectEvent): object | undefined {
-  const fixture = vendor.fixtures.find((one) => nameIn(vendor, one) === event.name)
-  if (!fixture) return undefined
+/**
+ * The body that a vendor would send; undefined where it has no such event. What its API alone tells
+ * is sent as a hint; so is, with `isThin`, any event of which the vendor has both forms.
+ */
+export function inDialect(
+  vendor: Vendor,
+  event: DialectEvent,
+  isThin = false,
+): Record<string, unknown> | undefined {
+  const whole = vendor.fixtures.find((one) => nameIn(vendor, one) === event.name)
+  const fixture = isThin || !whole ? (hintOf(vendor, event.name) ?? whole) : whole
+  return fixture && filled(fixture, vendor.reading, event)
+}
+
+/** The hint at a state that the record of its decision has. */
+function hintOf(vendor: Vendor, name: string): VendorFixture | undefined {
+  return vendor.fixtures.find(({ body }) => {
+    const found = decisionOf(vendor, body)
+    return found?.isHint && found.decision.fixtures.some((one) => one.name === name)
+  })
+}
+
+/** The record of a verification in a state; in one without a fixture it decides nothing. */
+export function recordInDialect(
+  { reading, fixtures }: VendorDecision,
+  event: DialectEvent,
+): Record<string, unknown> | undefined {
+  const fixture = [event.name, undefined].flatMap(
+    (name) => fixtures.find((one) => one.name === name) ?? [],
+  )[0]
+  return fixture && filled(fixture, reading, event)
+}
+
+function filled(fixture: VendorFixture, reading: VendorReading, event: DialectEvent) {
   const body = structuredClone(fixture.body) as Record<string, unknown>
-  const { subject, id, occurredAt, fields = {} } = vendor.reading
+  const { subject, id, sameAs = [], occurredAt, fields = {} } = reading
   putFirst(body, subject, event.data.id)
+  // A thin event has an id of its own, and names that of the whole one.
+  const isThin = sameAs.some((path) => holder(body, path) !== undefined)
+  putFirst(body, sameAs, event.id)
   // The first part of a composed id tells events apart; the others say what kind they are.
-  if (id?.[0] !== undefined) put(body, id[0], event.id)
+  if (id?.[0] !== undefined) put(body, id[0], isThin ? `${event.id}_thin` : event.id)
   for (const path of occurredAt ?? []) putTime(body, path, event.occurredAt)
   // A client's own event names it as its verifications do.
   const clientId = event.name.startsWith('client.') ? event.data.id : undefined

@@ -134,6 +134,9 @@ type SandboxLine =
         control: string
         apiKey: string
         seed: string | number
+        vendor?: string
+        /** The option `api` of the vendor's preset. */
+        api?: object
         /** The public key of a vendor that signs with a key pair, as PEM. */
         publicKey?: string
         /** The secret is shown only if the sandbox generated it. */

@@ -18,6 +18,7 @@ import { apiPath, consolePath, controlPath, deprecation, subjectPath } from './p
 import type { Organization, VerificationRow } from './schemas/snapshot.ts'
 import type { State } from './state.ts'
 import { isOpen } from './transitions.ts'
+import { mountVendorApi } from './vendor-api.ts'
 import { act, type Step } from './verifications.ts'
 
 export interface AppOptions {
@@ -67,6 +68,7 @@ export function createApp(options: AppOptions): Hono {
   const organizationOf = (request: Request) => authenticate(state, request, rateLimit)
   app.route(apiPath, createApi({ state, authenticate: organizationOf }))
   app.route(controlPath, createControl(routes))
+  mountVendorApi(app, state, (context, next) => meetFault(context, next, options))
   return app
 }
 
@@ -160,8 +162,10 @@ async function meetFault(
   { state, closing }: AppOptions,
 ): Promise<void> {
   const { raw: request, method, url } = context.req
-  const path = new URL(url).pathname.slice(apiPath.length)
+  const { pathname } = new URL(url)
+  const path = pathname.startsWith(apiPath) ? pathname.slice(apiPath.length) : pathname
   const fault = state.faults.forApi({ method, path })
+  context.set('fault', fault?.kind)
   const ended = AbortSignal.any([request.signal, closing])
   const seconds = fault?.seconds ?? 1
   switch (fault?.kind) {

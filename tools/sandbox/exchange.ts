@@ -74,7 +74,7 @@ async function bodyBytes(request: Request, maxBytes: number): Promise<Uint8Array
 }
 
 /** A route to mount; its path names parameters as `{id}`. */
-interface MountedRoute {
+export interface MountedRoute {
   readonly method: string
   readonly path: string
   answer(context: Context): Response | Promise<Response>

@@ -28,6 +28,7 @@ import type { SavedState, Snapshot } from './schemas/snapshot.ts'
 import { State, type StateOptions } from './state.ts'
 import type { ActionName } from './transitions.ts'
 import { publicKeyOf, vendorOf } from './vendor.ts'
+import { apiCredentials } from './vendor-api.ts'
 import { act, assemble, type Step } from './verifications.ts'
 
 /** An action by its name, or with its step or reason. */
@@ -61,8 +62,15 @@ export interface Sandbox {
   readonly apiKey: string
   /** The secret of subscriptions without their own. */
   readonly secret: string
+  /** The name of the vendor that it plays. */
+  readonly vendor: string | undefined
   /** The public key of a vendor that signs with a key pair, as PEM; undefined for other senders. */
   readonly publicKey: string | undefined
+  /** The API of its vendor, as the option `api` of the vendor's preset takes it. */
+  readonly api: Readonly<typeof apiCredentials> & {
+    readonly baseUrl: string
+    readonly fetch: typeof fetch
+  }
   /**
    * Acts on a verification as its subject, its operator or the clock: all actions, or none.
    *
@@ -119,8 +127,7 @@ export function openSandbox(options: SandboxOptions, saved?: SavedState) {
   const listening: Listening[] = []
   let closed: Promise<void> | undefined
   const url = () => listening.at(-1)?.url ?? 'http://sandbox.localhost'
-  const vendor = vendorOf(options.vendor)
-  const state = stateOf(options, { saved, origin: url, vendor })
+  const state = stateOf(options, { saved, origin: url })
   const app = createApp({
     state,
     rateLimit: options.rateLimit,
@@ -132,11 +139,6 @@ export function openSandbox(options: SandboxOptions, saved?: SavedState) {
   const serve: Sandbox['fetch'] = async (input, init) => {
     if (closing.signal.aborted) throw new TypeError('the sandbox is closed')
     return app.fetch(input instanceof Request && !init ? input : new Request(input, init))
-  }
-  const close = async () => {
-    closing.abort()
-    await Promise.all(listening.map((one) => one.close()))
-    await state.close()
   }
   const sandbox: Sandbox & { toJSON(): unknown } = {
     fetch: serve,
@@ -153,8 +155,12 @@ export function openSandbox(options: SandboxOptions, saved?: SavedState) {
     get secret() {
       return state.secret
     },
+    vendor: state.vendor?.name,
     get publicKey() {
-      return vendor && publicKeyOf(state.secret, vendor.scheme)?.pem
+      return publicKeyOf(state.secret, state.scheme)?.pem
+    },
+    get api() {
+      return { ...apiCredentials, baseUrl: url(), fetch: serve }
     },
     ...sandboxCalls(state),
     async listen(options) {
@@ -163,7 +169,8 @@ export function openSandbox(options: SandboxOptions, saved?: SavedState) {
       return one
     },
     close() {
-      closed ??= close()
+      closing.abort()
+      closed ??= Promise.all(listening.map((one) => one.close())).then(() => state.close())
       return closed
     },
     // Without the secret.
@@ -207,9 +214,10 @@ function sandboxCalls(state: State) {
 
 function stateOf(
   options: SandboxOptions,
-  { saved, origin, vendor }: Pick<StateOptions, 'saved' | 'origin' | 'vendor'>,
+  { saved, origin }: Pick<StateOptions, 'saved' | 'origin'>,
 ): State {
   const { now, data, fetch: send = fetch, deliveryTimeout } = options
+  const vendor = vendorOf(options.vendor)
   // A new seed each time; it is shown, so that a run can be repeated.
   const seed = () => encode(crypto.getRandomValues(new Uint8Array(8)), 'hex')
   return new State({

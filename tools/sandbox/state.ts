@@ -56,6 +56,7 @@ export class State {
   readonly organizations: Organizations
   /** How deliveries are signed. */
   readonly scheme: Scheme
+  readonly vendor: Vendor | undefined
   /** The mail that the service would send: invitations (section 4.1), shared results (section 2.3). */
   readonly outbox: Mail[] = []
   readonly origin: () => string
@@ -71,6 +72,7 @@ export class State {
   constructor(options: StateOptions) {
     const { start, saved, data, source = systemClock } = options
     this.origin = options.origin
+    this.vendor = options.vendor
     this.scheme = options.vendor?.scheme ?? profile.scheme
     this.#expire = options.expire
     const random = new SeededRandom(start.seed)

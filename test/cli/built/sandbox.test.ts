@@ -177,3 +177,18 @@ test('refuses options that are none, with 2', async () => {
     expect(child.exitCode, args.join(' ')).toBe(2)
   }
 })
+
+test('plays a vendor, and says what its receiver is made with', async () => {
+  const made = await ready(run(['--port', '0', '--json', '--quiet', '--vendor', 'plaid']))
+  expect(made).toMatchObject({
+    vendor: 'plaid',
+    api: { clientId: 'sandbox-client', secret: 'sandbox-secret', baseUrl: made.url },
+    publicKey: expect.stringMatching(/^-----BEGIN PUBLIC KEY-----/),
+  })
+  const wrong = run(['--vendor', 'plad'])
+  const exit = once(wrong, 'exit')
+  expect(await text(wrong.stderr)).toMatch(
+    /Pass one of alloy, cashfree, .*, yoti\. Did you mean 'plaid'\?/,
+  )
+  expect((await exit)[0]).toBe(2)
+})

@@ -98,10 +98,10 @@ async function run(session: Session, options: SandboxCommandOptions) {
 
 /** Prints the API key, and the secret if the caller did not provide it. */
 function announce(out: Session['out'], made: Sandbox, secretFrom: string | undefined): void {
-  const { url, baseUrl, apiKey, secret, publicKey, seed } = made
+  const { url, baseUrl, apiKey, secret, seed, vendor, publicKey } = made
   const control = `${url}/_sandbox`
   const origin = secretFrom === undefined ? { secret } : { secretFrom }
-  const ofVendor = defined({ publicKey })
+  const ofVendor = vendor ? defined({ vendor, api: made.api, publicKey }) : {}
   out.record({ type: 'ready', url, baseUrl, control, apiKey, ...origin, ...ofVendor, seed })
   out.say(`the sandbox is ready on ${out.tint('bold', url)}`)
   const shown = secretFrom === undefined ? secret : `(from ${secretFrom})`
@@ -113,7 +113,10 @@ function announce(out: Session['out'], made: Sandbox, secretFrom: string | undef
     secret: shown,
     seed: String(seed),
   }
-  for (const [name, value] of Object.entries(lines)) out.say(`  ${name.padEnd(8)} ${value}`)
+  const more = vendor && { vendor, api: JSON.stringify(made.api) }
+  const key = publicKey && { verify: publicKey.replaceAll('\n', ' ') }
+  for (const [name, value] of Object.entries({ ...lines, ...more, ...key }))
+    out.say(`  ${name.padEnd(8)} ${value}`)
   const body = '{"type":"idv","requirements":["document"],"subjectName":"Auto Approve"}'
   out.say('try it:')
   out.say(

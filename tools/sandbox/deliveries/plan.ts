@@ -62,6 +62,8 @@ interface Variant {
   readonly recorded?: true
   /** Waits for the next one to go first. */
   readonly after?: true
+  /** In the vendor's thin form, if it has one. */
+  readonly isThin?: boolean
   readonly padding?: number
 }
 
@@ -82,7 +84,11 @@ const variants: Readonly<
   oversized: (name) => [{ name, padding: 2 * 1024 ** 2 }],
   'unknown-event': () => [{ name: 'verification.unheard_of' }],
   'legacy-name': (name) => [{ name: legacyOf(name) }],
-  overlap: (name) => [...new Set([canonicalName(name), legacyOf(name)])].map((name) => ({ name })),
+  overlap: (name) =>
+    [...new Set([canonicalName(name), legacyOf(name)])].map((one, at) => {
+      return { name: one, isThin: at === 1 }
+    }),
+  thin: (name) => [{ name, isThin: true }],
 }
 
 /** The legacy name; the name itself for an event that has none. */
@@ -95,13 +101,15 @@ interface PlannedVariant extends Variant {
 
 function toRow(
   subscription: SubscriptionRow,
-  { occurrence, fault, name, padding = 0, ...variant }: PlannedVariant,
-  { now, random, nextSeq, ...context }: PlanContext,
+  { occurrence, fault, padding = 0, ...variant }: PlannedVariant,
+  { now, random, nextSeq, vendor, ...context }: PlanContext,
 ): DeliveryRow | undefined {
   const { occurredAt, data } = occurrence
+  // A vendor knows no legacy names.
+  const name = vendor ? canonicalName(variant.name) : variant.name
   const eventId = context.eventId(name)
-  const envelope = context.vendor
-    ? inDialect(context.vendor, { name: canonicalName(name), id: eventId, occurredAt, data })
+  const envelope = vendor
+    ? inDialect(vendor, { name, id: eventId, occurredAt, data }, variant.isThin)
     : { id: eventId, event: name, createdAt: occurredAt.toISOString(), data }
   // A vendor that has no such event sends nothing.
   if (!envelope) return undefined

@@ -16,6 +16,7 @@ export const plannedFaults = [
   'stale-replay',
   'storm',
   'overlap',
+  'thin',
 ] as const
 
 /** The sandbox's scheme signs no time, so no signature of it can be stale. */
@@ -27,7 +28,15 @@ const sandboxTamperings = tamperings.filter(
 export const attemptFaults = [...sandboxTamperings, 'slow-drip', 'connection-reset'] as const
 
 /** Faults of the API. */
-const apiFaults = ['error-429', 'error-500', 'timeout', 'malformed-json', 'slow'] as const
+const apiFaults = [
+  'error-429',
+  'error-500',
+  'timeout',
+  'malformed-json',
+  /** The API of a vendor gives the record as it was before its last change. */
+  'stale-record',
+  'slow',
+] as const
 
 const chance = {
   /** How often it strikes before it is spent. */
@@ -61,10 +70,10 @@ const apiFault = z.strictObject({
   kind: z.enum(apiFaults),
   ...chance,
   method: z.enum(['GET', 'POST', 'PUT', 'PATCH', 'DELETE']).optional(),
-  /** Paths that begin so, from `/verifications` on. */
+  /** Paths that begin so, from `/verifications` on; those of a vendor's API are whole. */
   path: z
     .string()
-    .regex(/^\/(?!v\d+\/)/, 'must begin as the paths of the service do, e.g. /verifications')
+    .regex(/^\/(?!v2\/api)/, 'must begin as the paths of the service do, e.g. /verifications')
     .optional(),
   /** Seconds of a slow answer, or a 429's Retry-After. */
   seconds,

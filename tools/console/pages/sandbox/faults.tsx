@@ -27,6 +27,7 @@ const sentences: Readonly<Record<FaultKind, string>> = {
   storm: 'A delivery arrives a hundred times at once.',
   'stale-replay': 'A delivery arrives again a day later, with its old signature.',
   overlap: 'An event arrives under its current and its legacy name.',
+  thin: 'An event arrives as a hint: its decision is read by the API of the vendor.',
   'legacy-name': 'An event arrives under its legacy name only.',
   'unknown-event': 'An event arrives under a name that no document lists.',
   oversized: 'The body has 2 MiB, more than a receiver takes by default.',
@@ -42,6 +43,7 @@ const sentences: Readonly<Record<FaultKind, string>> = {
   'error-500': 'The API responds 500.',
   timeout: 'The API does not respond.',
   'malformed-json': 'The API responds with half of its JSON.',
+  'stale-record': 'The API of the vendor responds with the record before its last change.',
   slow: 'The API responds a second late.',
 }
 
