@@ -26,7 +26,7 @@ type Holder = `${string}.ts: ${string}`
 
 const advice: readonly Holder[] = []
 const attacks = (title: string): Holder => `test/attacks.test.ts: ${title}`
-const headerNames: Holder = 'test/protocol/header-names.test.ts: is proved only where the scheme'
+const headerNames: Holder = 'test/protocol/header-names.test.ts: is proved only if the scheme'
 const receiver = (title: string): Holder => `test/receiver.test.ts: ${title}`
 
 const held: Readonly<Record<string, readonly Holder[]>> = {
@@ -38,18 +38,18 @@ const held: Readonly<Record<string, readonly Holder[]>> = {
   'Fixes are released': advice,
   'Nothing of a body': [
     receiver('runs no handler and no parser before the signature holds'),
-    receiver('a body is not read for a stranger who has no well-formed signature'),
-    'test/closed-receiver.test.ts: bytes that nobody signed are not parsed',
+    receiver('the body of a request without a well-formed signature is not read'),
+    'test/closed-receiver.test.ts: neither unsigned bytes nor a copy',
   ],
   'The format of a signature': [
     'test/signature/schemes.test.ts: calls a signature of any other length or alphabet malformed',
-    receiver('a body is not read for a stranger who has no well-formed signature'),
+    receiver('the body of a request without a well-formed signature is not read'),
   ],
   'Comparison takes constant time': [
     'test/signature/timing.full.test.ts: only a comparison that stops',
   ],
   'One thing reads unproved bytes': [
-    'test/closed-receiver.test.ts: bytes that nobody signed are not parsed',
+    'test/closed-receiver.test.ts: neither unsigned bytes nor a copy',
     receiver('costs no stack trace and runs no handler and no parser before the signature holds'),
   ],
   'It runs only where': [
@@ -62,11 +62,9 @@ const held: Readonly<Record<string, readonly Holder[]>> = {
     attacks('runs one at a time'),
   ],
   'It parses bodies of up to 64 KiB': ['test/observers.test.ts: bodies of more than 64 KiB'],
-  'One scheme is pinned': [
-    'test/signature/jwks.test.ts: is refused under any algorithm but the one',
-  ],
+  'One scheme is pinned': ['test/signature/jwks.test.ts: is rejected under any algorithm but'],
   'No algorithm, header or secret': [
-    'test/signature/jwks.test.ts: is refused under any algorithm but the one',
+    'test/signature/jwks.test.ts: is rejected under any algorithm but',
     'test/signature/schemes.test.ts: with any header whatsoever never throws and never verifies',
   ],
   'A shared token or an address': [
@@ -92,10 +90,10 @@ const held: Readonly<Record<string, readonly Holder[]>> = {
     receiver('a body that is too large is refused'),
   ],
   'A body beyond the share of its address': [
-    'test/intake.test.ts: what is beyond the share of an address is refused, and bodies of others go on',
+    "test/intake.test.ts: bytes beyond an address's share are rejected, and bodies of other addresses continue",
   ],
   'If all together are too much': [
-    'test/intake.test.ts: where no address is known, bodies that do not come give way to those that do',
+    'test/intake.test.ts: if no address is known, bodies that stall give way to bodies that arrive',
   ],
   'Over fetch a short body of a declared length counts before it arrives': [
     'test/intake.test.ts: short bodies are counted before they arrive, up to a quarter of what may be held',
@@ -111,8 +109,8 @@ const held: Readonly<Record<string, readonly Holder[]>> = {
     'test/parse.test.ts: no body can reach a prototype',
   ],
   'Observers and the package': [
-    'test/closed-receiver.test.ts: what observers enumerate holds no data of an event',
-    'test/canary.test.ts: the canary is heard by no observer',
+    'test/closed-receiver.test.ts: the enumerable fields of observations hold no data of an event',
+    'test/canary.test.ts: diagnosis contains the canary',
   ],
   'Outside production (`NODE_ENV`) the default warnings': [
     'test/observers.test.ts: outside production a warning shows the whole error',
@@ -162,7 +160,7 @@ const held: Readonly<Record<string, readonly Holder[]>> = {
   'Another tenant waits': ['tools/conformance/lanes.ts: lets waiting tenants take turns'],
   'A `Request` has joined': ['test/adapters/matrix.test.ts: refuses a repeated signature header'],
   'The joined value still': ['test/adapters/matrix.test.ts: refuses a repeated signature header'],
-  'A forged body costs': ['test/signature/secrets.test.ts: many of them let others get their turn'],
+  'A forged body costs': ['test/signature/secrets.test.ts: many of them let other work run'],
   'With hundreds of tenants': advice,
   'A `Request` does not tell': [
     'test/adapters/authenticity.test.ts: a fetch adapter that is told no address refuses every one',
