@@ -84,12 +84,12 @@ const lookUpTimeout = 5_000
 export class Verifier {
   /** Reads the headers alone, so that the body of an unauthenticated client need not be read. */
   readonly claims: HeaderClaimReader
-  readonly #scheme: Scheme
+  readonly scheme: Scheme
   /** Undefined if the address alone identifies the sender. */
   readonly #secrets: SecretSource | undefined
 
   constructor(scheme: Scheme, secret: SecretOption | undefined) {
-    this.#scheme = scheme
+    this.scheme = scheme
     this.claims = new HeaderClaimReader(scheme)
     this.#secrets = scheme.addresses ? undefined : secretSource(secret, scheme)
   }
@@ -100,7 +100,9 @@ export class Verifier {
   }
 
   /** Returns a promise only if keys are looked up, or the runtime's HMAC returns one. */
-  prove(delivery: ReadDelivery): DeliveryProof | Promise<DeliveryProof> {
+  prove(arrived: ReadDelivery): DeliveryProof | Promise<DeliveryProof> {
+    const { bodyJws } = this.scheme
+    const delivery: ReadDelivery = bodyJws ? { ...arrived, ...bodyJws.unwrap(arrived) } : arrived
     const { claims } = delivery
     if (!claims.ok && !claims.late) return new Refused(claims.code)
     if (!this.#secrets) return this.#proveAddress(delivery)
@@ -111,7 +113,7 @@ export class Verifier {
   #proveAddress(arrived: ReadDelivery): DeliveryProof {
     const { body, headers, source, now } = arrived
     const { address, receivedAt } = source
-    if (!this.#scheme.addresses?.allows(address, headers.values('x-forwarded-for'))) {
+    if (!this.scheme.addresses?.allows(address, headers.values('x-forwarded-for'))) {
       return new Refused('ADDRESS_NOT_ALLOWED')
     }
     const authenticity = 'ip'
@@ -125,9 +127,9 @@ export class Verifier {
     try {
       const { url, method, address, receivedAt } = arrived.source
       const delivery = { body, headers: headers.list, url, method, address, receivedAt }
-      const keyId = claims.ok ? claims.claims[0]?.jws?.keyId : undefined
+      const jws = claims.ok ? claims.claims[0]?.jws : undefined
       // A look-up that never answers must not hold its delivery.
-      const found = lookUp(delivery, keyId)
+      const found = lookUp(delivery, jws)
       keys = await inTime(found, lookUpTimeout, 'the look-up of secrets')
     } catch (error) {
       return new Refused('SECRET_UNAVAILABLE', { error })
@@ -160,7 +162,7 @@ export class Verifier {
     const [claim] = claims
     // A template of one piece is the body alone: nothing else needs to be gathered.
     const values: SignedValues =
-      this.#scheme.template.length === 1
+      this.scheme.template.length === 1
         ? { body }
         : {
             body,
@@ -174,10 +176,10 @@ export class Verifier {
       return this.#matchAll(valid, claims, values)
     }
     if (key.isBounded && !isValid(key, now)) return undefined
-    const isPlain = this.#scheme.template.length === 1 && !claim.jws
+    const isPlain = this.scheme.template.length === 1 && !claim.jws
     const matched = isPlain
       ? key.key.matches([body], claim.signatures)
-      : matches(key, this.#scheme, claim, values)
+      : matches(key, this.scheme, claim, values)
     if (typeof matched === 'boolean') return matched ? key : undefined
     return matched.then((isSame) => (isSame === true ? key : undefined))
   }
@@ -199,7 +201,7 @@ export class Verifier {
           await nextTurn()
         }
         try {
-          if ((await matches(key, this.#scheme, claim, values)) === true) found ??= key
+          if ((await matches(key, this.scheme, claim, values)) === true) found ??= key
         } catch (reason) {
           broken ??= { reason }
         }
@@ -221,7 +223,7 @@ export class Verifier {
     const { receivedAt = now } = source
     const { id: secretId, tenant } = key
     const signedId = claims.ok ? claims.id : undefined
-    const { authenticity } = this.#scheme
+    const { authenticity } = this.scheme
     const shown = authenticity === 'token' ? this.#withoutToken(headers) : headers
     const proved = markVerified({
       body,
@@ -238,7 +240,7 @@ export class Verifier {
 
   /** The token is the secret itself: what keeps or shows the delivery must not hold it. */
   #withoutToken({ list }: HeaderIndex): HeaderList {
-    const { header, headers = [header] } = this.#scheme
+    const { header, headers = [header] } = this.scheme
     const names = headers.map((name) => name.toLowerCase())
     return list.filter(([name]) => !names.includes(name))
   }
@@ -251,7 +253,7 @@ export class Verifier {
     const evidence = () => ({
       delivery: { body, headers: headers.list, url, method },
       headers: headers.list,
-      scheme: this.#scheme,
+      scheme: this.scheme,
       claims: claims.ok ? claims.claims : (claims.late ?? []),
       keys,
       now: new Date(now),

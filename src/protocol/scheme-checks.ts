@@ -4,6 +4,7 @@
 import type { WebhookError } from '../errors.ts'
 import { checkChoice, checkOptionNames, invalid, shown } from '../foundation/check.ts'
 import type {
+  BodyJwsRule,
   Grammar,
   JwtGrammar,
   PairsGrammar,
@@ -21,7 +22,7 @@ const fields: readonly (keyof Scheme)[] = [
   ...(['name', 'header', 'algorithm', 'key', 'encoding', 'grammar', 'signed'] as const),
   ...(['timestamp', 'url', 'id', 'tolerance', 'authenticity'] as const),
   // Added to a checked scheme; derived again when another is defined from it.
-  ...(['headers', 'template', 'addresses', 'jws'] as const),
+  ...(['headers', 'template', 'addresses', 'jws', 'bodyJws'] as const),
 ]
 
 const hmacs = ['sha256', 'sha512', 'sha1']
@@ -294,4 +295,20 @@ function checkJwt(jwt: unknown, { algorithm, signed, encoding }: SchemeDefinitio
   }
   if (publicKeys.includes(algorithm) && signed === '{body}' && encoding === 'base64url') return
   throw refuse("with a JWT needs a public key, signed: '{body}' and encoding: 'base64url'")
+}
+
+/** @throws WebhookError `SCHEME_INVALID` for a rule under which a public key could be a secret */
+export function checkBodyJws(rule: BodyJwsRule): void {
+  const names = ['algorithms', 'type', 'issuer', 'audience', 'tolerance']
+  checkOptionNames('schemes.bodyJws', rule, names, 'SCHEME_INVALID')
+  const { algorithms, tolerance, ...texts } = rule
+  const isPublic = Array.isArray(algorithms) && algorithms.every((one) => publicKeys.includes(one))
+  if (String(algorithms) !== 'hs256' && !(isPublic && algorithms.length > 0)) {
+    const needs = `['hs256'] with a shared secret, or a list of ${publicKeys.join(', ')}`
+    throw refuse(`bodyJws.algorithms must be ${needs}, got ${shown(algorithms)}`)
+  }
+  for (const [name, value] of Object.entries(texts)) {
+    if (typeof (value ?? 'none') !== 'string') throw refuse(`bodyJws.${name} must be text`)
+  }
+  checkedTolerance(tolerance)
 }

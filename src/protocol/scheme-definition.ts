@@ -10,6 +10,9 @@ export type HmacName = 'sha256' | 'sha512' | 'sha1'
 /** Signatures by a private key, checked with the public one. */
 export type PublicKeyName = 'ed25519' | 'es256' | 'rs256'
 
+/** HS256 takes a shared secret. */
+export type JwsAlgorithm = 'hs256' | PublicKeyName
+
 /** How signatures stand in the header's value. */
 export type Grammar =
   /** One or more signatures, separated by commas or spaces. */
@@ -73,6 +76,8 @@ export interface SchemeDefinition {
   readonly id?: { readonly header: string }
   /** Seconds that a signed time may differ from ours, to either side; default 300. */
   readonly tolerance?: number | 'none'
+  /** The body is a JWS: see `schemes.bodyJws`. */
+  readonly bodyJws?: BodyJwsRule
 }
 
 /** A scheme that was checked; made by the builders of `schemes`. */
@@ -91,14 +96,48 @@ export interface Scheme extends Omit<SchemeDefinition, 'header' | 'authenticity'
   readonly addresses?: AddressCheck
   /** Reads and writes the header of a grammar with `jwt`. */
   readonly jws?: JwsFormat
+  /** Reads and writes a body that is a JWS; `schemes.bodyJws` adds it. */
+  readonly bodyJws?: BodyJws
+}
+
+/** A rule for a JWS as body. */
+export interface BodyJwsRule {
+  /** One with a shared secret, or some of public keys; a token cannot choose another one. */
+  readonly algorithms: readonly JwsAlgorithm[]
+  /** The `typ` that a token must have, e.g. `'secevent+jwt'`. */
+  readonly type?: string
+  /** The `iss` that a token must have. */
+  readonly issuer?: string
+  /** The `aud` that a token must have: yours, because a key set may sign for others too. */
+  readonly audience?: string
+  /** Seconds by which clocks may differ at `exp` and `nbf`; default 300. */
+  readonly tolerance?: number | 'none'
+}
+
+/** A JWS as body: `schemes.bodyJws` makes it ready. */
+export interface BodyJws extends BodyJwsRule {
+  /** The payload in place of the token, and the claim that proves it or the reason why none does. */
+  unwrap(delivery: { readonly body: Uint8Array; readonly now: number }): {
+    readonly body: Uint8Array
+    readonly claims:
+      | { readonly ok: true; readonly claims: readonly JwsClaim[]; readonly id: string | undefined }
+      | {
+          readonly ok: false
+          readonly code: `SIGNATURE_${'MALFORMED' | 'MISMATCH'}` | 'TIMESTAMP_OUTSIDE_TOLERANCE'
+        }
+  }
+  /** The header and payload of a token, ready to be signed, as a sender writes them. */
+  input(payload: Uint8Array, keyId: string | undefined): string
 }
 
 /** The claims of a JWS: the text that was signed, the body's hash in it, and which key signed. */
 export interface Jws {
   readonly input: Uint8Array
-  /** SHA-256 in lower-case hex. */
-  readonly bodyHash: string
+  /** SHA-256 in lower-case hex; a JWS as body holds no hash, but the payload. */
+  readonly bodyHash?: string
   readonly keyId?: string
+  /** The algorithm that it names, if the scheme has several. */
+  readonly algorithm?: PublicKeyName
 }
 
 /** A compact JWS in a header; `schemes.define` adds it, so that other schemes do not carry it. */
@@ -111,7 +150,7 @@ export interface JwsFormat {
 
 /** The signature in lower-case hex, and the time in seconds. */
 export interface JwsClaim {
-  readonly timestamp: string
+  readonly timestamp?: string
   readonly signatures: readonly string[]
   readonly jws: Jws
 }

@@ -4,8 +4,10 @@ import { checkOptionNames, checkWholeNumber, shown } from '../foundation/check.t
 import { defined } from '../foundation/defined.ts'
 import { AddressList, parseRange } from '../signature/addresses.ts'
 import { readsItsOwn } from '../signature/grammar.ts'
-import { CompactJws } from '../signature/jws.ts'
+import { isPublicKey } from '../signature/hmac/hmac.ts'
+import { CompactBody, CompactJws, schemeAlgorithm } from '../signature/jws.ts'
 import {
+  checkBodyJws,
   checkDistinct,
   checkedGrammar,
   checkedTimestamp,
@@ -20,7 +22,13 @@ import {
   refuse,
   signatureHeaders,
 } from './scheme-checks.ts'
-import type { AddressRule, Scheme, SchemeDefinition } from './scheme-definition.ts'
+import type {
+  AddressRule,
+  BodyJwsRule,
+  JwsAlgorithm,
+  Scheme,
+  SchemeDefinition,
+} from './scheme-definition.ts'
 import { serviceScheme } from './service-scheme.ts'
 
 export type {
@@ -40,6 +48,7 @@ export type {
  */
 function define(definition: SchemeDefinition): Scheme {
   checkFields(definition)
+  if (definition.bodyJws) return schemes.bodyJws(definition.bodyJws)
   if (isUnsigned(definition)) return unsignedAgain(definition)
   const headers = signatureHeaders(definition)
   const template = parseTemplate(definition)
@@ -152,6 +161,21 @@ export const schemes = {
       ...unsigned('ip', 'X-Forwarded-For'),
       addresses: checkedAddresses(options),
     })
+  },
+  /**
+   * The body is a compact JWS, its payload the event and `jti` its id. Pass the keys as `secret`: text
+   * for HS256, else `publicKey(…)` or `jwks(…)` of `idv-webhooks/keys`.
+   *
+   * @example createReceiver({ scheme: schemes.bodyJws({ algorithms: ['rs256'] }), secret: jwks(…) })
+   */
+  bodyJws: (rule: BodyJwsRule): Scheme => {
+    checkBodyJws(rule)
+    const algorithm = schemeAlgorithm(rule.algorithms[0] as JwsAlgorithm)
+    return Object.freeze({
+      ...{ name: 'body-jws', header: '', algorithm, encoding: 'base64url', grammar: 'plain' },
+      ...{ key: isPublicKey(algorithm) ? 'pem' : 'utf8', signed: '{body}', template: [] },
+      ...{ tolerance: 'none', authenticity: 'signature', bodyJws: new CompactBody(rule) },
+    } as const)
   },
   define,
 }

@@ -47,8 +47,12 @@ export function bytesOfHex(text: string): Uint8Array<ArrayBuffer> {
 /** Decodes padded base64; undefined for other letters, padding or unused bits that are not zero. */
 export function fromBase64(text: string): Uint8Array | undefined {
   if (!base64Alphabet.test(text) || text.length % 4 !== 0) return undefined
-  const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0))
-  return toBase64(bytes) === text ? bytes : undefined
+  const binary = atob(text)
+  const bytes = new Uint8Array(binary.length)
+  for (let at = 0; at < bytes.length; at++) bytes[at] = binary.charCodeAt(at)
+  // Only the last group can have bits that are not used.
+  const last = bytes.subarray(bytes.length - (bytes.length % 3 || 3))
+  return text.endsWith(toBase64(last)) ? bytes : undefined
 }
 
 /** Decodes base64url with or without padding, as strictly as base64. */

@@ -8,7 +8,9 @@ import { isInTolerance, readTime } from './time.ts'
 
 type ClaimFault = Extract<
   RejectedCode,
-  'SIGNATURE_MISSING' | 'SIGNATURE_MALFORMED' | 'HEADER_AMBIGUOUS' | 'TIMESTAMP_OUTSIDE_TOLERANCE'
+  | `SIGNATURE_${'MISSING' | 'MALFORMED' | 'MISMATCH'}`
+  | 'HEADER_AMBIGUOUS'
+  | 'TIMESTAMP_OUTSIDE_TOLERANCE'
 >
 
 /** The claims of the headers, or the reason why there are none. */
@@ -69,8 +71,8 @@ export class HeaderClaimReader {
       const claims = readClaims(this.#scheme, text)
       return claims ? { ok: true, claims, id: undefined } : malformed
     }
-    // Only the address proves such a sender, so its headers claim nothing.
-    if (this.#scheme.authenticity === 'ip') return nothing
+    // The address tells such a sender, or the body itself: no header claims anything.
+    if (this.#scheme.authenticity === 'ip' || this.#scheme.bodyJws) return nothing
     const signatures = this.#signaturesOf(headers)
     const times = this.#time === undefined ? undefined : headers.values(this.#time)
     const ids = this.#id === undefined ? undefined : headers.values(this.#id)

@@ -16,7 +16,8 @@ import {
 } from '../foundation/check.ts'
 import { isObject } from '../protocol/json-paths.ts'
 import type { PublicKeyName } from '../protocol/scheme-definition.ts'
-import { jwsNames, verifierOf } from './public-keys.ts'
+import { isPublicKey, jwsNames } from './hmac/hmac.ts'
+import { verifierOf } from './public-keys.ts'
 import type { KeySource } from './secrets.ts'
 
 export { privateKey, publicKey } from './public-keys.ts'
@@ -77,7 +78,7 @@ export function jwks(source: string | URL | LoadKey, options: JwksOptions): KeyS
     ...options,
   }
   const pinned: unknown = options.algorithms
-  if (!Array.isArray(pinned) || !pinned.length || !pinned.every((one) => one in jwsNames)) {
+  if (!Array.isArray(pinned) || !pinned.length || !pinned.every(isPublicKey)) {
     throw invalid(`jwks algorithms must list ed25519, es256 or rs256, got ${shown(pinned)}`)
   }
   for (const name of durations) checkMilliseconds(`jwks ${name}`, settings[name])

@@ -5,7 +5,7 @@ import { concat } from '../foundation/bytes.ts'
 import { invalid } from '../foundation/check.ts'
 import type { PublicKeyName, Scheme } from '../protocol/scheme-definition.ts'
 import { bytesOfHex, fromBase64, fromHex, toBase64, toHex } from './encoding.ts'
-import { type HmacKey, isPublicKey } from './hmac/hmac.ts'
+import { type HmacKey, isPublicKey, jwsNames } from './hmac/hmac.ts'
 import type { AsymmetricKey } from './secrets.ts'
 
 /**
@@ -48,8 +48,7 @@ function asymmetricKey(
 
 const kinds = { ed25519: 'an Ed25519', es256: 'a P-256', rs256: 'an RSA (2048 bits)' } as const
 
-/** The names of an algorithm in JWS and its parameters in WebCrypto. */
-export const jwsNames = { ed25519: 'EdDSA', es256: 'ES256', rs256: 'RS256' } as const
+/** The parameters of an algorithm in WebCrypto. */
 const parameters = {
   ed25519: { name: 'Ed25519' },
   es256: { name: 'ECDSA', hash: 'SHA-256' },

@@ -8,7 +8,7 @@ import { defined } from '../foundation/defined.ts'
 import { decodeUtf8 } from '../foundation/json.ts'
 import { variablesHint } from '../host/runtime.ts'
 import { parseTime } from '../protocol/json-paths.ts'
-import type { PublicKeyName, Scheme } from '../protocol/scheme-definition.ts'
+import type { Jws, PublicKeyName, Scheme } from '../protocol/scheme-definition.ts'
 import { fromHex, toHex } from './encoding.ts'
 import { type HmacKey, isPublicKey } from './hmac/hmac.ts'
 
@@ -104,7 +104,7 @@ export type SecretSource =
 /** Rejects when the look-up failed, or gave nothing. */
 export type SecretLookUp = (
   delivery: Delivery,
-  keyId: string | undefined,
+  jws: Jws | undefined,
 ) => Promise<readonly SecretKey[]>
 
 /** How many looked-up secrets are kept as keys; beyond it the oldest is made again. */
@@ -139,8 +139,8 @@ function keysOf(source: KeySource, { algorithm, name }: Scheme): SecretLookUp {
   if (!isPublicKey(algorithm)) {
     throw refused(`jwks() gives public keys, but the scheme ${name} signs with ${algorithm}`)
   }
-  return async (_, keyId) =>
-    (await source.keysFor(keyId, algorithm)).map(
+  return async (_, jws) =>
+    (await source.keysFor(jws?.keyId, jws?.algorithm ?? algorithm)).map(
       ({ id, key }) => new SecretKey(defined({ id, value: '' }), key, 'key'),
     )
 }

@@ -57,7 +57,7 @@ export function matches(
   return key.matches(signedParts(scheme, signed), signatures)
 }
 
-/** A JWS signs its own text, which holds the hash of the body. */
+/** A JWS signs its own text, which holds the body or its hash. */
 async function matchesJws(
   key: HmacKey,
   {
@@ -66,7 +66,8 @@ async function matchesJws(
     body,
   }: Pick<Required<Claim>, 'jws' | 'signatures'> & Pick<SignedValues, 'body'>,
 ): Promise<boolean> {
-  return toHex(await sha256(body)) === bodyHash && (await key.matches([input], signatures))
+  const isOfBody = bodyHash === undefined || toHex(await sha256(body)) === bodyHash
+  return isOfBody && (await key.matches([input], signatures))
 }
 
 /** Options of `sign`. */
@@ -101,6 +102,11 @@ export async function sign(
   }
   const { scheme = serviceScheme, now = systemClock, url, method, headers = {} } = options
   checkScheme(scheme)
+  if (scheme.bodyJws) {
+    const why =
+      'signs within the body: make deliveries with signedDelivery() of idv-webhooks/testing'
+    throw invalid(`the scheme ${scheme.name} ${why}`, 'SCHEME_INVALID')
+  }
   checkFunction('now', now, '() => new Date()')
   if (scheme.authenticity === 'ip') return {}
   const uses = (value: TemplateValue) =>

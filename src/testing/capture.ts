@@ -16,7 +16,7 @@ import { redactClaims, redactHeader, redactHeaders, redactUrl } from '../redacti
 import { fromBase64, toBase64 } from '../signature/encoding.ts'
 import { isPublicKey } from '../signature/hmac/hmac.ts'
 import { type SecretInput, testSecret } from '../signature/secrets.ts'
-import { sign } from '../signature/signature.ts'
+import { signBody } from './signed-delivery.ts'
 
 /** A capture file: JSON; only `headers` and `body` are required to read one. */
 export interface Capture {
@@ -76,20 +76,21 @@ export async function capture(delivery: Delivery, options: CaptureOptions = {}):
     const [url, body] = [delivery.url ?? '/', toBase64(delivery.body)]
     return defined({ ...start, url, headers, body, scheme: definition, ...verdict })
   }
-  const body = redactBytes(delivery.body, options)
+  const payload = scheme.bodyJws?.unwrap({ body: delivery.body, now: 0 }).body ?? delivery.body
+  const body = redactBytes(payload, options)
   const url = redactUrl(delivery.url ?? '/')
   // A delivery that lacks a signed header cannot have verified.
   const lacks = signedNames(scheme).some((signed) => !headers.some(([name]) => name === signed))
   const signed =
     proof?.ok === false || lacks
-      ? redactClaims(headers, scheme)
-      : await signedHeaders({ body, url, method, receivedAt, headers }, scheme, options.secret)
-  const names = new Set(signed.map(([name]) => name))
+      ? { body, headers: redactClaims(headers, scheme) }
+      : await signedAgain({ body, url, method, receivedAt, headers }, scheme, options.secret)
+  const names = new Set(signed.headers.map(([name]) => name))
   return defined({
     ...start,
     url,
-    headers: [...redactHeaders(headers).filter(([name]) => !names.has(name)), ...signed],
-    body: toBase64(body),
+    headers: [...redactHeaders(headers).filter(([name]) => !names.has(name)), ...signed.headers],
+    body: toBase64(signed.body),
     scheme: definition,
     redacted: true as const,
     ...verdict,
@@ -119,13 +120,13 @@ const signedNames = ({ template }: Scheme): readonly string[] =>
 
 type Resigned = Pick<Delivery, 'body' | 'url' | 'method' | 'receivedAt' | 'headers'>
 
-async function signedHeaders(
+async function signedAgain(
   { body, url, method, receivedAt, headers: given }: Required<Resigned>,
   scheme: Scheme,
   secret: SecretInput = testSecret,
-): Promise<Capture['headers']> {
+): Promise<Pick<Capture, 'headers'> & Pick<Delivery, 'body'>> {
   // Only the sender has its private key.
-  if (isPublicKey(scheme.algorithm) && secret === testSecret) return []
+  if (isPublicKey(scheme.algorithm) && secret === testSecret) return { body, headers: [] }
   const sent = headerList(given).find(([name]) => name === scheme.id?.header.toLowerCase())?.[1]
   const id = sent === undefined ? undefined : opaqueId(sent)
   const now = () => receivedAt
@@ -134,7 +135,8 @@ async function signedHeaders(
     further.map(([name, value]) => [name, redactHeader(name, value)]),
   )
   const values = { secret, scheme, now, url, method, id, headers }
-  return Object.entries(await sign(body, defined(values)))
+  const signed = await signBody(body, defined(values))
+  return { body: signed.body, headers: Object.entries(signed.headers) }
 }
 
 /** For bytes that are not JSON, capture keeps only the length. */

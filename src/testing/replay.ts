@@ -1,5 +1,6 @@
 // Runs captures through a receiver, a mounted app or a running server, and reports an outcome for
 // each. It opens a port only for apps that take node:http requests.
+
 import type { RequestListener, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Delivery, HeaderList } from '../delivery.ts'
@@ -11,8 +12,8 @@ import type { Outcome } from '../outcome/outcome.ts'
 import { toReply } from '../outcome/reply.ts'
 import { type Scheme, schemes } from '../protocol/scheme.ts'
 import { type SecretInput, testSecret } from '../signature/secrets.ts'
-import { sign } from '../signature/signature.ts'
 import { type Capture, type ReadCapture, readCapture } from './capture.ts'
+import { signBody } from './signed-delivery.ts'
 
 /** A listener as node:http, Express and Connect take it. */
 export type NodeListener = (request: never, response: never, next?: never) => unknown
@@ -175,12 +176,13 @@ async function prepared(one: Placed, options: ReplayOptions): Promise<ReadCaptur
   }
   const { url, body, headers } = one.delivery
   const now = options.now ?? systemClock
-  const signed = await sign(body, {
+  const signed = await signBody(body, {
     ...defined({ secret, scheme, now, url, id: idOf(headers, scheme), method: one.method }),
     headers: Object.fromEntries(headers),
   })
-  const others = headers.filter(([name]) => !Object.hasOwn(signed, name))
-  return { ...one.delivery, receivedAt: now(), headers: [...others, ...Object.entries(signed)] }
+  const others = headers.filter(([name]) => !Object.hasOwn(signed.headers, name))
+  const both = [...others, ...Object.entries(signed.headers)]
+  return { ...one.delivery, receivedAt: now(), body: signed.body, headers: both }
 }
 
 /** The captured id: with a new id, an inbox would not recognize a delivery that it has. */

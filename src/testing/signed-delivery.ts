@@ -6,8 +6,9 @@ import { checkChoice, checkOptionNames, invalid } from '../foundation/check.ts'
 import { type Clock, systemClock } from '../foundation/clock.ts'
 import { defined } from '../foundation/defined.ts'
 import { type Scheme, schemes } from '../protocol/scheme.ts'
-import { type SecretInput, testSecret } from '../signature/secrets.ts'
-import { sign } from '../signature/signature.ts'
+import { toBase64url } from '../signature/encoding.ts'
+import { compile, type SecretInput, type SecretKey, testSecret } from '../signature/secrets.ts'
+import { type SignOptions, sign } from '../signature/signature.ts'
 import { type Tampering, tamperings } from './tamperings.ts'
 
 /** Options of `signedDelivery`. */
@@ -70,15 +71,19 @@ export async function signedDelivery(
   const rewritten = tamper === 'reserialized' ? reserialized(exact) : undefined
   const secret = tamper === 'wrong-secret' ? wrongSecret : (options.secret ?? testSecret)
   const signingClock = tamper === 'stale' ? staleClock(scheme, now) : now
-  const signed = await sign(
+  const signed = await signBody(
     rewritten?.signed ?? exact,
     defined({ secret, scheme, now: signingClock, id, url, headers: given }),
   )
-  const own: Record<string, string> = tamperedHeaders(signed, scheme, tamper)
+  const own: Record<string, string> = tamperedHeaders(signed.headers, scheme, tamper)
   // A signed header is sent once, in lower case.
   const others = Object.entries(given).filter(([name]) => !Object.hasOwn(own, name.toLowerCase()))
   return defined({
-    body: rewritten?.arrives ?? tamperedBody(exact, tamper),
+    body:
+      rewritten?.arrives ??
+      (scheme.bodyJws && (tamper === 'unsigned' || tamper === 'malformed')
+        ? exact
+        : tamperedBody(Uint8Array.from(signed.body), tamper)),
     headers: {
       'content-type': 'application/json',
       ...Object.fromEntries(others),
@@ -87,6 +92,23 @@ export async function signedDelivery(
     receivedAt: now(),
     url,
   })
+}
+
+/**
+ * The body and the headers as a sender of the scheme sends them: a JWS takes the body's place. One that
+ * was signed before is signed again.
+ */
+export async function signBody(
+  body: Uint8Array,
+  options: SignOptions,
+): Promise<{ readonly body: Uint8Array; readonly headers: Readonly<Record<string, string>> }> {
+  const { scheme } = options
+  if (!scheme?.bodyJws) return { body, headers: await sign(body, options) }
+  const [{ key, id }] = compile(options.secret, scheme) as [SecretKey]
+  const input = scheme.bodyJws.input(scheme.bodyJws.unwrap({ body, now: 0 }).body, id)
+  const token = `${input}.${toBase64url(await key.sign([bytesOf(input)]))}`
+  const type = `application/${scheme.bodyJws.type ?? 'jwt'}`
+  return { body: bytesOf(token), headers: { 'content-type': type } }
 }
 
 /** Fits every key decoding, as the test secret does. */

@@ -22,6 +22,9 @@ export const signatureLength: Readonly<
   ip: [0, 0],
 }
 
+/** The names of algorithms in a JWS (RFC 7518). */
+export const jwsNames = { sha256: 'HS256', ed25519: 'EdDSA', es256: 'ES256', rs256: 'RS256' }
+
 /** Tells the algorithms whose signature every holder of the secret can make. */
 export function isHmac(algorithm: Scheme['algorithm']): algorithm is HmacAlgorithm {
   return algorithm === 'sha256' || algorithm === 'sha512' || algorithm === 'sha1'

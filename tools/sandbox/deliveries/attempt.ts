@@ -9,9 +9,8 @@ import { parseJson } from '../../../src/foundation/json.ts'
 import type { Scheme } from '../../../src/protocol/scheme.ts'
 import { fromBase64, toBase64 } from '../../../src/signature/encoding.ts'
 import { type Secret, testSecret } from '../../../src/signature/secrets.ts'
-import { sign } from '../../../src/signature/signature.ts'
 import { statesTime } from '../../../src/signature/time.ts'
-import { signedDelivery } from '../../../src/testing/signed-delivery.ts'
+import { signBody, signedDelivery } from '../../../src/testing/signed-delivery.ts'
 import type { Attempt, DeliveryRow } from '../schemas/deliveries.ts'
 import type { AttemptFault } from '../schemas/faults.ts'
 import { signingSecret } from '../vendor.ts'
@@ -36,19 +35,21 @@ export interface AttemptOptions {
 const keptBody = 16_384
 
 /**
- * The signature headers of an attempt: the first attempt's, or new ones if the scheme signs a time,
- * which would be outside the receiver's tolerance later. A recorded delivery that is sent again
+ * The body and the signature headers of an attempt: the first attempt's, or new ones if the scheme signs
+ * a time, which would be outside the receiver's tolerance later. A recorded delivery that is sent again
  * keeps its time.
  */
-export async function signatureOf(
+export async function signed(
   row: Pick<DeliveryRow, 'body' | 'eventId' | 'signature' | 'recorded' | 'createdAt'>,
   secrets: readonly Secret[],
   { scheme, now }: { readonly scheme: Scheme; readonly now: () => Date },
-): Promise<Readonly<Record<string, string>>> {
+): Promise<Pick<AttemptOptions, 'body' | 'signature'>> {
   const { body, eventId, signature, recorded, createdAt } = row
-  if (signature && !statesTime(scheme)) return signature
+  if (signature && !statesTime(scheme) && !scheme.bodyJws) return { body, signature }
   const signedAt = recorded ? () => new Date(createdAt) : now
-  return sign(bytesOf(body), { secret: secrets, scheme, now: signedAt, id: eventId })
+  const values = { secret: secrets, scheme, now: signedAt, id: eventId }
+  const made = await signBody(bytesOf(body), values)
+  return { body: toBase64(made.body), signature: made.headers }
 }
 
 /** Makes one attempt; it never rejects. */

@@ -19,7 +19,7 @@ import {
 } from '../schemas/deliveries.ts'
 import type { Snapshot, SubscriptionRow } from '../schemas/snapshot.ts'
 import { signingSecret } from '../vendor.ts'
-import { attempt, signatureOf } from './attempt.ts'
+import { attempt, signed } from './attempt.ts'
 import { planDeliveries, type ResourceEvent } from './plan.ts'
 import { DueQueue } from './queue.ts'
 import { Subscriptions, signingSecrets } from './subscriptions.ts'
@@ -228,7 +228,7 @@ export class Deliveries {
     const at = clock.now()
     const now = () => at
     const secrets = signingSecrets(subscription, at).map((one) => signingSecret(one, scheme))
-    const signature = await signatureOf(row, secrets, { scheme, now })
+    const { body, signature } = await signed(row, secrets, { scheme, now })
     if (ended.aborted) return
     const struck = faults.forDelivery('attempt', {
       subscriptionId: subscription.id,
@@ -236,7 +236,6 @@ export class Deliveries {
       die: `attempt ${row.id} ${row.attempts.length}`,
     })
     const { url } = subscription
-    const { body } = row
     const request = { url, body, signature, scheme, fault: struck?.kind, now, ended }
     const made = await attempt({ ...this.#options, ...request })
     // An attempt interrupted by close, reset or restore does not count.
