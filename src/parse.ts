@@ -25,7 +25,7 @@ import {
   unknownMeaning,
 } from './protocol/meanings.ts'
 import { canonicalName, isDecision } from './protocol/names.ts'
-import { readAuthentic, recordReader, type Vendor } from './protocol/vendor.ts'
+import { readEvents, recordReader, type Vendor } from './protocol/vendor.ts'
 
 /** How verified bytes are understood. */
 export interface ParseOptions {
@@ -276,7 +276,7 @@ function vendorReader(vendor: Vendor, options: ParseOptions): EnvelopeReader {
     throw invalid('vendor reads the envelope itself: leave out the option envelope')
   }
   const canRead = recordReader(vendor) !== undefined && acceptedOf(options).includes('api')
-  return envelopeReader((body) => readAuthentic(vendor, body, canRead))
+  return envelopeReader((body) => readEvents(vendor, body, canRead))
 }
 
 interface EventFields {

@@ -38,6 +38,8 @@ type VendorValue = string | number | boolean | null
 
 /** How a vendor's body reads. */
 export interface VendorReading {
+  /** Where the list of events is if a body holds several; the other paths lead through one of them. */
+  readonly events?: string
   /** Where the vendor's own name of the event is; the first path that has one. */
   readonly name: readonly string[]
   /** Where the id of the verification is; the first path that has one. */
@@ -195,7 +197,7 @@ export function decisionOf(
 }
 
 const pathLists = ['name', 'subject', 'id', 'sameAs', 'occurredAt', 'volatile'] as const
-const readingFields = [...pathLists, 'spelling', 'dedupe', 'rules', 'fields']
+const readingFields = [...pathLists, 'events', 'spelling', 'dedupe', 'rules', 'fields']
 
 /** A field that is misspelt, or a path where a list of them belongs, would read nothing. */
 function checkReading(reading: VendorReading): void {
@@ -269,11 +271,23 @@ const unnamed = 'unnamed'
  * name of ours keeps its own.
  */
 export function readVendorEvent(vendor: Vendor, body: unknown): VendorEvent | undefined {
-  const event = readAuthentic(vendor, body)
-  return event.receivedName === unnamed ? undefined : event
+  const [event] = [readEvents(vendor, body)].flat()
+  return event?.receivedName === unnamed ? undefined : event
 }
 
-/** Reads a body that the vendor has signed, whatever its shape: one without a name is `unnamed`. */
+/** Reads all events of a body; one alone is no list, because an inbox tells it by its delivery's id. */
+export function readEvents(
+  vendor: Vendor,
+  body: unknown,
+  canRead?: boolean,
+): VendorEvent | readonly VendorEvent[] {
+  const { events } = vendor.reading
+  const list = events === undefined ? undefined : valueAt(body, events)
+  if (!Array.isArray(list) || list.length < 2) return readAuthentic(vendor, list?.[0] ?? body, canRead)
+  return list.map((one) => readAuthentic(vendor, one, canRead))
+}
+
+/** Reads an event that the vendor has signed, whatever its shape: one without a name is `unnamed`. */
 export function readAuthentic(
   vendor: Vendor,
   body: unknown,

@@ -93,9 +93,11 @@ export type PresetPlaces = ReadonlyMap<string, Check | undefined>
 
 export function presetPlaces({ reading }: Pick<Vendor, 'reading'>): PresetPlaces {
   const { name, subject, rules, id = [], sameAs = [], occurredAt = [], fields = {} } = reading
+  const { events } = reading
+  const within = events ? Array.from({ length: 16 }, (_, at) => `${events}.${at}.`) : ['']
   const places = new Map<string, Check | undefined>()
   const note = (paths: readonly string[], check?: Check) => {
-    for (const path of paths) {
+    for (const path of paths.flatMap((one) => within.map((list) => list + one))) {
       for (const { index } of path.matchAll(/\./g)) places.set(path.slice(0, index), undefined)
       places.set(path, check)
     }

@@ -4,6 +4,7 @@
 import { isObject } from '../protocol/json-paths.ts'
 import {
   decisionOf,
+  eventsIn,
   readVendorEvent,
   type Vendor,
   type VendorDecision,
@@ -46,7 +47,7 @@ export function inDialect(
 /** The hint at a state that the record of its decision has. */
 function hintOf(vendor: Vendor, name: string): VendorFixture | undefined {
   return vendor.fixtures.find(({ body }) => {
-    const found = decisionOf(vendor, body)
+    const found = decisionOf(vendor, eventsIn(vendor, body)[0])
     return found?.isHint && found.decision.fixtures.some((one) => one.name === name)
   })
 }
@@ -63,8 +64,9 @@ export function recordInDialect(
 }
 
 function filled(fixture: VendorFixture, reading: VendorReading, event: DialectEvent) {
-  const body = structuredClone(fixture.body) as Record<string, unknown>
-  const { subject, id, sameAs = [], occurredAt, fields = {} } = reading
+  const whole = structuredClone(fixture.body) as Record<string, unknown>
+  const { events = '', subject, id, sameAs = [], occurredAt, fields = {} } = reading
+  const [body = whole] = [whole[events] ?? []].flat() as Record<string, unknown>[]
   putFirst(body, subject, event.data.id)
   // A thin event has an id of its own, and names that of the whole one.
   const isThin = sameAs.some((path) => holder(body, path) !== undefined)
@@ -82,7 +84,7 @@ function filled(fixture: VendorFixture, reading: VendorReading, event: DialectEv
     else if (field.endsWith('Id')) putFirst(body, [path].flat(), value)
     else if (typeof path === 'string') put(body, path, value)
   }
-  return body
+  return whole
 }
 
 /** Into the first of several places that the fixture has. */

@@ -117,7 +117,10 @@ test.each(every.map((vendor) => [vendor.name, vendor] as const))(
   'with the preset, a capture reads as the delivery did: %s',
   async (_, vendor) => {
     for (const { name, body } of vendor.fixtures.filter(({ name }) => name)) {
-      const read = readVendorEvent(vendor, JSON.parse(await redacted(body, undefined, vendor)))
+      const text = await redacted(body, undefined, vendor)
+      // A body that is a JWS has its payload between two points.
+      const payload = Buffer.from(text.split('.')[1] ?? '', 'base64url').toString()
+      const read = readVendorEvent(vendor, JSON.parse(vendor.scheme.bodyJws ? payload : text))
       expect(read?.name).toBe(name)
     }
   },

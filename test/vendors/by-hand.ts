@@ -12,6 +12,8 @@ export interface Sent {
 }
 
 export interface ByHand {
+  /** The body that is sent, if the sender signs within it. */
+  readonly sends?: (body: Buffer) => Buffer
   /** As the receiver is given it. */
   readonly secret: string
   /** Another key of the same kind, where the kind is not plain text. */
@@ -349,6 +351,14 @@ export const vendorsByHand: Readonly<Record<string, ByHand>> = {
   },
   stripeIdentity: stamped('stripe-signature'),
   sumsub: plain('x-payload-digest', hex),
+  truora: {
+    secret: text,
+    headers: () => ({ 'content-type': 'application/jwt' }),
+    sends: (body) => {
+      const input = `${jwtPart({ alg: 'HS256', typ: 'JWT' })}.${body.toString('base64url')}`
+      return Buffer.from(`${input}.${mac('sha256', text, input).digest('base64url')}`)
+    },
+  },
   trulioo: plain('x-trulioo-signature', hex),
   veriff: plain('x-hmac-signature', hex),
   vouched: plain('x-signature', (body) => mac('sha1', text, body).digest('base64')),

@@ -18,7 +18,7 @@ function deliveryOf(vendor: Vendor, value: unknown) {
   const body = Buffer.from(JSON.stringify(value))
   const signer = vendor.scheme.authenticity === 'ip' ? undefined : vendorsByHand[vendor.name]
   const headers = signer?.headers({ body, at, id: 'msg_1', url }) ?? {}
-  return { body, headers, url, address }
+  return { body: signer?.sends?.(body) ?? body, headers, url, address }
 }
 
 function receiving(vendor: Vendor) {
