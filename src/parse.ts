@@ -25,7 +25,7 @@ import {
   unknownMeaning,
 } from './protocol/meanings.ts'
 import { canonicalName, isDecision } from './protocol/names.ts'
-import { readEvents, recordReader, type Vendor } from './protocol/vendor.ts'
+import { eventsIn, readEvents, recordReader, type Vendor } from './protocol/vendor.ts'
 
 /** How verified bytes are understood. */
 export interface ParseOptions {
@@ -149,6 +149,8 @@ interface ParseInput {
   /** The name under which an inbox has kept it. */
   readonly name: string | undefined
   readonly body: EnvelopeBody
+  /** Its place in a body that holds several events. */
+  readonly part?: number
 }
 
 function understand(read: ReadEnvelope, given: ParseInput): Parsed {
@@ -166,7 +168,10 @@ function understand(read: ReadEnvelope, given: ParseInput): Parsed {
   const event = toEvent({ meaning, known: known !== undefined, envelope, source, checked })
   const key = delivery.signedId ?? envelope.key
   if (!vendor && body.exact === undefined && key !== undefined) return { ok: true, event, key }
-  if (vendor) Object.assign(event, { vendor: vendor.name, raw: body.value })
+  if (vendor) {
+    const raw = eventsIn(vendor, body.value)[given.part ?? 0]
+    Object.assign(event, { vendor: vendor.name, raw })
+  }
   if (envelope === read && decidedBy) Object.assign(event, { decidedBy })
   const { dedupe, volatile } = vendor?.reading ?? {}
   const lasting = volatile && lastingPart(body.exact ?? body.value, volatile)
@@ -217,7 +222,7 @@ function understandAll(
   const events: ParsedEvent[] = []
   for (const [at, envelope] of envelopes.entries()) {
     if (part !== undefined && part !== at) continue
-    const parsed = understand(envelope, given)
+    const parsed = understand(envelope, { ...given, part: at })
     if (!parsed.ok) return parsed
     const { signedId } = given.delivery
     const key = signedId === undefined ? parsed.key : `${signedId}#${at}`

@@ -75,7 +75,7 @@ interface EventDetails {
   readonly receivedName: string
   /** The vendor that sent it, if the receiver has a preset. */
   readonly vendor?: string
-  /** The whole body as the vendor sent it, if the receiver has a preset. */
+  /** The body as the vendor sent it, or its event of several, if the receiver has a preset. */
   readonly raw?: unknown
   /** How the decision of a vendor is known; absent for other events. */
   readonly decidedBy?: DecidedBy

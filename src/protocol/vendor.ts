@@ -275,16 +275,21 @@ export function readVendorEvent(vendor: Vendor, body: unknown): VendorEvent | un
   return event?.receivedName === unnamed ? undefined : event
 }
 
-/** Reads all events of a body; one alone is no list, because an inbox tells it by its delivery's id. */
+/** The events of a body that holds a list of them, or the body that is one. */
+export function eventsIn({ reading }: Vendor, body: unknown): readonly unknown[] {
+  const list = reading.events === undefined ? undefined : valueAt(body, reading.events)
+  return Array.isArray(list) && list.length > 0 ? list : [body]
+}
+
+/** Reads all events of a body; a list of one would lose the delivery's id. */
 export function readEvents(
   vendor: Vendor,
   body: unknown,
   canRead?: boolean,
 ): VendorEvent | readonly VendorEvent[] {
-  const { events } = vendor.reading
-  const list = events === undefined ? undefined : valueAt(body, events)
-  if (!Array.isArray(list) || list.length < 2) return readAuthentic(vendor, list?.[0] ?? body, canRead)
-  return list.map((one) => readAuthentic(vendor, one, canRead))
+  const events = eventsIn(vendor, body).map((one) => readAuthentic(vendor, one, canRead))
+  const [first] = events
+  return first && events.length === 1 ? first : events
 }
 
 /** Reads an event that the vendor has signed, whatever its shape: one without a name is `unnamed`. */

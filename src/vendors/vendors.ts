@@ -16,6 +16,7 @@ import { smileId } from './smile-id.ts'
 import { stripeIdentity } from './stripe-identity.ts'
 import { sumsub } from './sumsub.ts'
 import { trulioo } from './trulioo.ts'
+import { truora } from './truora.ts'
 import { truv } from './truv.ts'
 import { veriff } from './veriff.ts'
 import { vouched } from './vouched.ts'
@@ -45,6 +46,7 @@ export const vendors = Object.freeze({
   stripeIdentity,
   sumsub,
   trulioo,
+  truora,
   truv,
   veriff,
   vouched,

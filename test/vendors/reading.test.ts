@@ -13,7 +13,8 @@ describe.each(all.map((vendor) => [vendor.name, vendor] as const))('%s', (_, ven
     for (const { name, body } of vendor.fixtures) {
       const event = readVendorEvent(vendor, body)
       const own = `${vendor.name}.${event?.receivedName}`
-      expect(event, JSON.stringify(body)).toMatchObject({ name: name ?? own, raw: body })
+      const raw = vendor.reading.events ? expect.anything() : body
+      expect(event, JSON.stringify(body)).toMatchObject({ name: name ?? own, raw })
       expect(event?.receivedName).toBeTruthy()
     }
   })

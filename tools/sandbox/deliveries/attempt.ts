@@ -145,7 +145,7 @@ async function outgoing({ body, signature, scheme, fault, now }: AttemptOptions)
     tamper: isWrong ? undefined : fault,
   })
   // Either the body is wrong under the genuine signature, or the signature of the genuine body.
-  return fault === 'tampered' || fault === 'truncated'
+  return fault === 'tampered' || fault === 'truncated' || scheme.bodyJws
     ? { bytes: changed.body, headers }
     : { bytes, headers: changed.headers }
 }
