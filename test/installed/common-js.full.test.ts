@@ -14,11 +14,10 @@ const examples = join(import.meta.dirname, '../../examples')
 const base = mkdtempSync(join(tmpdir(), 'idv-common-js-'))
 afterAll(() => rm(base, { recursive: true, force: true }), 60_000)
 
-/** Guides that show files of a TypeScript application, and its folder; tests say theirs by their name. */
+/** Guides that show the files of a TypeScript application, and its folder. */
 const applications = [
   ['docs/receiver.md', 'nest'],
   ['docs/inbox.md', 'next'],
-  ['docs/testing.md', undefined],
 ] as const
 
 const compilers = { '5.4': '5.4.5', '5.9': '5.9.3', '6.0': '6.0.3', '7.0': '7.0.2' } as const
@@ -49,18 +48,24 @@ beforeAll(async () => {
     for (const [, shown = '', file = ''] of guide.matchAll(
       /^```ts\n(\/\/ (\S+\.ts)\b.*?)^```/gms,
     )) {
-      const [, tested] = /(e2e|lambda|app\.test)/.exec(file) ?? []
-      const own = tested === 'e2e' ? 'nest' : (tested ?? 'next')
-      const path = join(app, 'typed', folder ?? own, file)
+      const path = join(app, 'typed', folder, file)
       mkdirSync(dirname(path), { recursive: true })
       // The port cannot be known otherwise; and the guide names the import for Jest.
       const said = '$&\n  console.log(app.getHttpServer().address())'
       const program = shown.replace(/await app\.listen\(.*\)/, said)
-      writeFileSync(path, program.replace("from 'vitest'", "from '@jest/globals'"))
+      writeFileSync(path, program)
     }
   }
-  cpSync(join(examples, 'lambda.ts'), join(app, 'typed/lambda/lambda.ts'))
-  cpSync(join(examples, 'fetch.ts'), join(app, 'typed/app.test/app.ts'))
+  for (const file of ['fetch.test.ts', 'lambda.test.ts', 'next.test.ts', 'nest.e2e-spec.ts']) {
+    const [name = ''] = file.split('.')
+    const path = join(app, 'typed', name, 'test', file)
+    mkdirSync(dirname(path), { recursive: true })
+    const shown = readFileSync(join(examples, 'tests', file), 'utf8')
+    writeFileSync(path, shown.replace("from 'vitest'", "from '@jest/globals'"))
+  }
+  for (const name of ['fetch', 'lambda']) {
+    cpSync(join(examples, `${name}.ts`), join(app, 'typed', name, `${name}.ts`))
+  }
   const typescripts = Object.entries(compilers).map(
     ([name, version]) => `typescript-${name}@npm:typescript@${version}`,
   )
@@ -97,7 +102,7 @@ test.each([
   const jest = ['node_modules/jest/bin/jest.js', '--ci', '--runInBand']
   const names = ['--testMatch', '**/*{.test,-spec}.{js,cjs}']
   const { stderr } = await run(node, [...jest, ...names], { cwd: app, timeout: 60_000 })
-  expect(stderr).toContain('Tests:       9 passed, 9 total')
+  expect(stderr).toContain('Tests:       8 passed, 8 total')
   expect(stderr).not.toMatch(/IDV_OBSERVE_FAILED|did not exit/)
   expect(existsSync(join(app, 'inbox.db'))).toBe(false)
 })
@@ -141,14 +146,6 @@ test('the NestJS application of the guide compiles to CommonJS, keeps, handles a
   await until(/approved: ver_42/)
   child.kill('SIGTERM')
   expect((await once(child, 'exit'))[0]).toBe(0)
-})
-
-test('the set-up of the guide for other tests of a NestJS application opens no file', async () => {
-  const shown = 'require("./guides/nest/test/setup-e2e.js"); console.log(process.env)'
-  const { WEBHOOK_SECRET: _, INBOX: __, ...env } = process.env
-  const { stdout } = await run(process.execPath, ['-e', shown], { cwd: app, env })
-  expect(stdout).toContain("INBOX: ':memory:'")
-  expect(stdout).toContain("WEBHOOK_SECRET: 'any'")
 })
 
 const isFull = process.env.MATRIX === 'full'
@@ -217,8 +214,8 @@ describe('TypeScript', () => {
     const folder = join(app, 'started')
     mkdirSync(folder)
     for (const file of ['fetch.ts', 'lambda.ts']) cpSync(join(examples, file), join(folder, file))
-    // With the test that the guide has for it.
-    cpSync(join(app, 'typed/app.test'), folder, { recursive: true })
+    // With the example of a test for it.
+    cpSync(join(app, 'typed/fetch'), folder, { recursive: true })
     const manifest = { name: 'app', main: 'index.js', type }
     writeFileSync(join(folder, 'package.json'), JSON.stringify(manifest))
     const tsc = join(app, 'node_modules/typescript-7.0/bin/tsc')

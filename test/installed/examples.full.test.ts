@@ -59,7 +59,7 @@ test('the examples compile in strict mode against the packed types', () => {
     .filter(
       (name) =>
         /\.tsx?$/.test(name) &&
-        !name.endsWith('.test.ts') &&
+        !/\.test\.ts$|^tests\//.test(name) &&
         !name.includes('.next') &&
         !name.includes('next-env'),
     )

@@ -74,7 +74,8 @@ test('the quick start names the dates from which on it is otherwise', () => {
 
 test('the test of the guide passes, with the line for env of cloudflare:workers too', async () => {
   const testing = readFileSync(join(root, 'docs/testing.md'), 'utf8')
-  const [, code = ''] = /```ts\n\/\/ test\/app\.test\.ts\n(.*?)```/s.exec(testing) ?? []
+  const example = readFileSync(join(root, 'examples/tests/fetch.test.ts'), 'utf8')
+  const code = example.replace('../fetch.js', '../app.js')
   const [, mock = ''] = /`(vi\.mock\('cloudflare:workers'.*?)`/.exec(testing) ?? []
   const mocked = `${code.replace('{ expect, test }', '{ expect, test, vi }')}${mock}\n`
   const env = shown.replace(read, 'env.WEBHOOK_SECRET')
