@@ -2,16 +2,15 @@
 import type { Readable } from 'node:stream'
 import type { FastifyInstance } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
-import { checkNoOptions, checkPath, checkReceiver, type HandlesRequests } from './mount.ts'
+import { checkNoOptions, checkReceiver, type HandlesRequests, mountError } from './mount.ts'
 import { sendReply, toIncoming } from './node.ts'
 import { drainOnceSent, ignoreErrors, isRead } from './unread.ts'
 
 const fix =
   'the body was parsed before the receiver: register toFastify(receiver) as its own plugin, without preParsing hooks or raw-body plugins that read the stream'
 
-/** Options of the plugin. */
+/** Options of the plugin: the path of the webhook, e.g. '/webhooks'. */
 export interface FastifyMountOptions {
-  /** The path of the webhook, e.g. '/webhooks'. */
   readonly path: string
 }
 
@@ -24,8 +23,9 @@ export function toFastify(receiver: HandlesRequests, ...options: readonly never[
   checkReceiver({ toFastify }, receiver)
   const where = "the path is an option of app.register(toFastify(receiver), { path: '/webhooks' })"
   checkNoOptions({ toFastify }, options, where)
+  const noPath = mountError({ toFastify }, `needs a path: ${where}`)
   const mount = async (app: FastifyInstance, { path }: FastifyMountOptions) => {
-    checkPath('app.register(toFastify(receiver), { path })', path)
+    if (typeof path !== 'string') throw noPath
     app.removeAllContentTypeParsers()
     app.addContentTypeParser('*', (_request, payload, done) => done(null, ignoreErrors(payload)))
     // Fastify would wait without limit for the rest of a rejected request.

@@ -49,12 +49,6 @@ export function checkNoOptions(
   rejectMount(mount, `takes a receiver alone: ${where}`)
 }
 
-export function checkPath(by: string, path: unknown): void {
-  if (typeof path === 'string') return
-  const message = `${by} expects the option path, e.g. { path: '/webhooks' }`
-  throw new WebhookError('OPTION_INVALID', message)
-}
-
 export function checkMount(
   mount: Mount,
   options: FetchMountOptions,
@@ -76,13 +70,17 @@ export function checkMount(
   }
 }
 
-/** Throws an error whose stack begins at the application's call. */
-function rejectMount(mount: Mount, message: string): never {
+/** Makes an error whose stack begins at the application's call. */
+export function mountError(mount: Mount, message: string): WebhookError {
   const [[by, entry] = []] = Object.entries(mount)
   const error = new WebhookError('OPTION_INVALID', `${by} ${message}`)
   Error.captureStackTrace?.(error, entry)
+  return error
+}
+
+function rejectMount(mount: Mount, message: string): never {
   // Node prints no excerpt of a line with these words, so the caller's line comes first.
-  throw [error, 'node-do-not-add-exception-line'][0]
+  throw [mountError(mount, message), 'node-do-not-add-exception-line'][0]
 }
 
 /** Handles kept entries if the reply's status says that the inbox kept something. */

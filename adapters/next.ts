@@ -21,8 +21,9 @@ const fix =
  *
  * @example export const POST = toNext(receiver)
  */
-export function toNext(receiver: HandlesRequests, options?: FetchMountOptions) {
+export function toNext(receiver: HandlesRequests, options: FetchMountOptions = {}) {
   checkReceiver({ toNext }, receiver)
+  checkMount({ toNext }, options)
   const handle = toFetch(receiver, options)
   return async (...given: Parameters<typeof handle>) => endRefused(await handle(...given))
 }
@@ -30,9 +31,7 @@ export function toNext(receiver: HandlesRequests, options?: FetchMountOptions) {
 /**
  * An API route of the Pages Router.
  *
- * @example
- * export default toNextPages(receiver)
- * export const config = { api: { bodyParser: false } }
+ * @example export default toNextPages(receiver); export const config = { api: { bodyParser: false } }
  */
 export function toNextPages(receiver: HandlesRequests, options: WorkerMountOptions = {}) {
   checkReceiver({ toNextPages }, receiver)

@@ -3,7 +3,7 @@
 import { type Delivery, markVerified } from './delivery.ts'
 import type { OutcomeCode } from './errors.ts'
 import { isBytes } from './foundation/bytes.ts'
-import { admit, declaredLength, faultOf, type Incoming } from './intake/intake.ts'
+import { admit, declaredLength, faultOf, type Incoming, unsupported } from './intake/intake.ts'
 import { type Outcome, refusal } from './outcome/outcome.ts'
 import type { Reply } from './outcome/reply.ts'
 import { type Passage, type Source, type Steps, toPassage } from './steps.ts'
@@ -75,7 +75,7 @@ async function pass<Result>(
 async function read(steps: Steps, passage: Passage, request: Incoming): Promise<Outcome> {
   passage.bytes = declaredLength(passage.headers) ?? 0
   const code = admitted(steps, passage)
-  if (code) return refusal(code)
+  if (code) return notAdmitted(passage, code)
   const reading = steps.intake.begin(request.address)
   try {
     const body = await request.read(reading)
@@ -101,7 +101,13 @@ function receive(steps: Steps, passage: Passage, body: Uint8Array): Outcomes {
   }
   passage.bytes = body.length
   const code = admitted(steps, passage)
-  return code ? refusal(code) : prove(steps, passage, body)
+  return code ? notAdmitted(passage, code) : prove(steps, passage, body)
+}
+
+function notAdmitted({ headers }: Passage, code: OutcomeCode): Outcome {
+  const outcome = refusal(code)
+  const message = outcome.kind === 'rejected' ? unsupported(headers, code) : undefined
+  return message === undefined ? outcome : Object.assign(outcome, { message })
 }
 
 /** Why headers alone reject a delivery; decided once for each. */

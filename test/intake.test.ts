@@ -1,3 +1,4 @@
+import { createReceiver } from 'idv-webhooks'
 import { expect, onTestFinished, test } from 'vitest'
 import { HeaderIndex } from '../src/delivery.ts'
 import { admit, Intake } from '../src/intake/intake.ts'
@@ -158,3 +159,25 @@ test.each([
 ])('a delivery with %s: %s is refused as %s', (name, value, code) => {
   expect(admit(new HeaderIndex({ [name]: value }), 2, 100)).toBe(code)
 })
+
+test.each([
+  [
+    'content-type',
+    'text/plain; charset=utf-8',
+    'the content type is text/plain; charset=utf-8, not JSON',
+  ],
+  ['content-encoding', 'gzip', 'the body is encoded as gzip'],
+  ['content-type', `text/${'x'.repeat(90)}`, 'the content type is not JSON'],
+  ['content-type', 'text/plain\u0007"<b>', 'the content type is not JSON'],
+])(
+  'the answer to %s: %s names the value if it is short and plain',
+  async (name, value, message) => {
+    const receiver = createReceiver({ secret: 's3cret-of-some-length' })
+    const reply = await receiver.handle({
+      ...{ method: 'POST', headers: { [name]: value } },
+      read: async () => new Uint8Array(),
+    })
+    expect(reply.status).toBe(415)
+    expect(JSON.parse(reply.body)).toMatchObject({ message })
+  },
+)

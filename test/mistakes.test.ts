@@ -21,7 +21,7 @@ import { postgresStore } from 'idv-webhooks/inbox/postgres'
 import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
 import { toLambda } from 'idv-webhooks/lambda'
 import { WebhookModule } from 'idv-webhooks/nest'
-import { toNextPages } from 'idv-webhooks/next'
+import { toNext, toNextPages } from 'idv-webhooks/next'
 import { toNode } from 'idv-webhooks/node'
 import { createSandbox } from 'idv-webhooks/sandbox'
 import { capture, fakeClock, fixture, replay, signedDelivery } from 'idv-webhooks/testing'
@@ -113,6 +113,7 @@ const mistakes: Readonly<Record<string, () => unknown>> = {
   'the path in toFastify': () => toFastify(receiver(), given({ path: '/webhooks' })),
   'no path for Fastify': () => fastify().register(toFastify(receiver()), given({})).ready(),
   'options of toFetch': () => toFetch(receiver(), given({ workers: 1 })),
+  'options of toNext': () => toNext(receiver(), given({ adress: () => '' })),
   'a worker that is none': () => toNextPages(receiver(), given({ worker: {} })),
   'another event for Lambda': () => toLambda(receiver())(given({ Records: [] })),
   'a receiver alone for Nest': () => WebhookModule.forRoot(given(receiver())),
@@ -223,9 +224,11 @@ test.each([
   'a pool for a driver',
   'a worker without an inbox',
   'a fixture of no event',
-])('the stack of %s begins where the mistake is', (name) => {
+  'options of toNext',
+  'no path for Fastify',
+])('the stack of %s begins where the mistake is', async (name) => {
   try {
-    mistakes[name]?.()
+    await mistakes[name]?.()
     throw new Error('nothing was thrown')
   } catch (error) {
     const [first] = (error as Error).stack?.match(/^ {4}at .*$/m) ?? []

@@ -264,6 +264,15 @@ export function admit(
   return undefined
 }
 
+/** Names the header value of a 415, if it is short and plain: an unauthenticated client wrote it. */
+export function unsupported(headers: HeaderIndex, code: OutcomeCode): string | undefined {
+  const isType = code === 'CONTENT_TYPE_UNSUPPORTED'
+  if (!isType && code !== 'ENCODING_UNSUPPORTED') return undefined
+  const value = headers.values(isType ? 'content-type' : 'content-encoding').join(', ')
+  if (!/^[\w!#$&^.+/;=, -]{1,80}$/.test(value)) return undefined
+  return isType ? `the content type is ${value}, not JSON` : `the body is encoded as ${value}`
+}
+
 /** The length that the headers declare; undefined when they declare none. */
 export function declaredLength(headers: HeaderIndex): number | undefined {
   const value = headers.values('content-length')[0]

@@ -35,6 +35,8 @@ export type Outcome =
   | ({
       readonly kind: 'rejected'
       readonly code: RejectedCode
+      /** Names the value of the header that was rejected, for the sender too. */
+      readonly message?: string
       readonly issues?: readonly Issue[]
       /** For the operator, never the sender: the proved cause, if there is one. */
       diagnose(): Promise<Diagnosis | undefined>

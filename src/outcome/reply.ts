@@ -99,6 +99,8 @@ export class Replies {
     const responder = this.#responder
     if (responder) return respondWith({ responder, warn: this.#warn }, outcome, event)
     const name = 'code' in outcome ? outcome.code : outcome.kind
+    // The message of a rejection is about its own request.
+    if (outcome.kind === 'rejected' && outcome.message) return toReply(outcome, this.#table)
     const ready = this.#ready.get(name)
     if (ready) return ready
     const { status, headers, body } = toReply(outcome, this.#table)
@@ -189,7 +191,7 @@ function standardReply(outcome: Outcome): Reply {
         body: JSON.stringify({ outcome: outcome.kind }),
       }
     case 'rejected':
-      return errorReply(outcome.code, rejected[outcome.code]?.[0])
+      return errorReply(outcome.code, rejected[outcome.code]?.[0], outcome.message)
     case 'failed':
       return errorReply(outcome.code, failed[outcome.code]?.[0])
     default:
@@ -202,10 +204,10 @@ const noOutcome = () =>
     'toReply expects an outcome of receiver.receive(): toReply(await receiver.receive(delivery))',
   )
 
-function errorReply(code: OutcomeCode, status: number | undefined): Reply {
+function errorReply(code: OutcomeCode, status: number | undefined, message?: string): Reply {
   if (status === undefined) throw noOutcome()
   const headers = status === 503 ? { ...json, 'retry-after': retryAfter } : json
-  return { status, headers, body: errorBody(code, messageOf(code), status) }
+  return { status, headers, body: errorBody(code, message ?? messageOf(code), status) }
 }
 
 function messageOf(code: OutcomeCode): string {

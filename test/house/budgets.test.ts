@@ -12,12 +12,12 @@ const sum = (files: readonly string[]) => files.reduce((all, file) => all + line
 
 /** Lines that a room may have; the first pattern that fits a file gives its room. */
 const rooms: readonly (readonly [room: string, files: RegExp, lines: number])[] = [
-  ['flat files, delivery and errors', /^src\/[\w-]+\.ts$/, 1_998],
-  ['intake', /^src\/intake\//, 277],
+  ['flat files, delivery and errors', /^src\/[\w-]+\.ts$/, 2_004],
+  ['intake', /^src\/intake\//, 286],
   ['foundation', /^src\/foundation\//, 597],
   ['host', /^src\/host\//, 245],
   ['dispatch', /^src\/dispatch\//, 1_185],
-  ['outcome and observe', /^src\/(outcome|observe)\//, 1_466],
+  ['outcome and observe', /^src\/(outcome|observe)\//, 1_470],
   ['signature', /^src\/signature\//, 2_169],
   ['protocol', /^src\/protocol\//, 2_608],
   ['redaction', /^src\/redaction\//, 305],
@@ -29,7 +29,7 @@ const rooms: readonly (readonly [room: string, files: RegExp, lines: number])[] 
   ['client', /^src\/client\//, 2_827],
   ['vendors', /^src\/vendors\//, 2_502],
   ['testing', /^src\/testing\//, 1_085],
-  ['adapters', /^adapters\//, 1_041],
+  ['adapters', /^adapters\//, 1_038],
   ['conformance', /^tools\/conformance\//, 1_413],
   ['sandbox', /^tools\/sandbox\//, 5_121],
   ['console', /^tools\/console\//, 5_895],
