@@ -22,7 +22,7 @@ export interface HttpEvent {
         readonly http?: { readonly method: string; readonly sourceIp: string } | undefined
         readonly identity?: { readonly sourceIp: string } | undefined
         readonly elb?: unknown
-        /** With the stage, which `path` lacks. */
+        /** The path with the stage, which `path` lacks. */
         readonly path?: string | undefined
         readonly domainName?: string | undefined
       }

@@ -86,12 +86,12 @@ export function toArrivals(
   return events.map((one) => toArrival(delivery, one, source))
 }
 
-/** How probes begin that cannot be parsed. */
+/** The beginning of a probe that cannot be parsed. */
 const probeStart = new TextEncoder().encode(`{"event":"${probeName}"`)
 
 /**
- * Whether a proved delivery is a probe of `doctor`: who sent it holds the secret. In a vendor's shape
- * it is known by the name that arrived.
+ * Tells a proved delivery that is a probe of `doctor`: its sender holds the secret. In a vendor's
+ * shape the received name tells it.
  */
 export function isProbe({ body }: VerifiedDelivery, parsed: Parsed): boolean {
   if (parsed.ok) return parsed.event.receivedName === probeName

@@ -104,7 +104,7 @@ declare const verified: unique symbol
 export interface VerifiedDelivery extends Omit<Delivery, 'method' | 'address'> {
   readonly headers: HeaderList
   readonly receivedAt: Date
-  /** Which of the configured secrets matched, where it has an id. */
+  /** The id of the configured secret that matched, if it has one. */
   readonly secretId?: string
   /** The tenant of the secret, if it has one. */
   readonly tenant?: string

@@ -34,7 +34,7 @@ export interface ParseOptions {
   readonly schemas?: SchemaMap
   /** Data that does not fit its schema is listed in `event.issues`, rejected, or not checked. */
   readonly validate?: 'report' | 'reject' | 'off'
-  /** Whether a legacy name stands for its canonical one or is unknown. */
+  /** Accepts a legacy name as its canonical one, or treats it as unknown. */
   readonly legacy?: 'accept' | 'reject'
   /** The vendor of the events: its names and results are translated into those of the service. */
   readonly vendor?: Vendor

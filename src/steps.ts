@@ -84,7 +84,7 @@ export class Steps {
     return this.verifier.tenants
   }
 
-  /** Whether `context.fetch()` has a client to ask. */
+  /** True if `context.fetch()` has a client to ask. */
   get fetches(): boolean {
     return this.#reads.hasClient
   }

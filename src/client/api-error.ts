@@ -24,9 +24,9 @@ export interface CallOptions {
 export interface RequestDetails {
   readonly endpoint: EndpointName
   readonly method: 'GET' | 'POST'
-  /** Below the base address, without the query. */
+  /** The path below the base address, without the query. */
   readonly path: string
-  /** How many times it was sent; 0 if it was refused before sending. */
+  /** The number of times that it was sent; 0 if it was refused before sending. */
   readonly attempts: number
 }
 

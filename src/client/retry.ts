@@ -5,7 +5,7 @@ import { defined } from '../foundation/defined.ts'
 
 /** The `retry` option of a client; times in milliseconds. */
 export interface RequestRetryOptions {
-  /** How many times a request is sent again; 4 by default. */
+  /** The number of times that a request is sent again; 4 by default. */
   readonly retries?: number | undefined
   /** The mean of the first delay is half of this; it doubles each time. 500 by default. */
   readonly baseDelay?: number | undefined
@@ -17,7 +17,7 @@ export interface RequestRetryOptions {
 
 export type RetryPolicy = Readonly<Record<keyof RequestRetryOptions, number>>
 
-/** How a request failed, as far as sending it again is concerned. */
+/** The kind of a failure, as far as sending again is concerned. */
 export interface Failing {
   /** `again`: any method; `reads`: only GET; `never`: a repeat would fail in the same way. */
   readonly repeat: 'again' | 'reads' | 'never'

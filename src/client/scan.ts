@@ -19,11 +19,11 @@ export interface Lists {
   readonly clients: Pick<ApiClient['clients'], 'iterate'>
 }
 
-/** How a stream is read. */
+/** Options of reading a stream. */
 interface ScanOptions {
   /** Milliseconds since the epoch: older changes need not be read. */
   readonly from: number
-  /** How pages are asked for. */
+  /** Options of the calls that read pages. */
   readonly asking: CallOptions
 }
 

@@ -8,7 +8,7 @@ import type { Keeper } from '../options.ts'
 export const streams = ['verifications', 'clients', 'deletions'] as const
 export type Stream = (typeof streams)[number]
 
-/** How far a stream was read. */
+/** The position up to which a stream was read. */
 export interface Position {
   /** The newest change that was found, by the service's clock. */
   readonly at: string
@@ -16,7 +16,7 @@ export interface Position {
   readonly since?: string
 }
 
-/** How far runs have read: JSON, to be stored and passed as `since`. */
+/** The position of earlier runs: JSON, to be stored and passed as `since`. */
 export type Watermark = { readonly [Name in Stream]?: Position } & {
   /** The tenant of the records, if the run named a tenant. */
   readonly tenant?: string
@@ -31,7 +31,7 @@ export interface WatermarkStore {
 /** The changes that a run reads: those at `from` or later. */
 export interface Bound {
   readonly from: number
-  /** How far earlier runs have read. */
+  /** The time up to which earlier runs have read. */
   readonly reached: number
   /** Where the first run began. */
   readonly since: string | undefined
@@ -44,7 +44,7 @@ const hour = 60 * 60_000
 const overlap = hour
 /** The longest time for which earlier events of a record are looked at again. */
 const looked = 7 * 24 * hour
-/** How far the service's clock may lead ours. */
+/** The maximum by which the service's clock may lead ours. */
 const ahead = hour
 
 /** How far back (ms) the inbox can recognise an event; older ones would be stored again. */

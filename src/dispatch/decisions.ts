@@ -46,12 +46,12 @@ export class Decisions {
     this.#now = by.now
   }
 
-  /** Whether handlers can read the vendor's records. */
+  /** True if handlers can read the vendor's records. */
   get hasApi(): boolean {
     return this.#read !== undefined
   }
 
-  /** Whether an event lacks a decision that is read; warns once if nothing can read it. */
+  /** True if an event lacks a decision that is read; warns once if nothing can read it. */
   awaits(event: WebhookEvent): boolean {
     if (isEventName(event.name)) return false
     const found = decisionOf(this.#vendor, event.raw)

@@ -55,7 +55,7 @@ export type Handler<Event = WebhookEvent, Resource = unknown, Tx = unknown> = {
  */
 export type Around = (run: () => Promise<unknown>, event: WebhookEvent, context: Context) => unknown
 
-/** How a handler is registered. */
+/** Options of a handler. */
 export interface HandlerOptions {
   /** Its name in outcomes and, with an inbox, in its checkpoints; keep it over releases. */
   readonly id?: string

@@ -29,7 +29,9 @@ export interface StoreQuery {
   readonly ids?: readonly string[]
   readonly states?: readonly EntryState[]
   readonly name?: string
-  /** In this lane or related to it; a lane without a tenant means that lane of every tenant. */
+  /**
+   * Entries in this lane or related to it; a lane without a tenant means that lane of every tenant.
+   */
   readonly lane?: string
   /** Entries whose lane ends with a dot and this tenant; empty for entries without a tenant. */
   readonly tenant?: string

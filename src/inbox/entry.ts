@@ -112,7 +112,7 @@ export interface Entry {
   readonly failures: readonly EntryFailure[]
   /** The handlers that have succeeded. */
   readonly handled: readonly string[]
-  /** How often it was redriven or replayed. */
+  /** The number of times that it was redriven or replayed. */
   readonly generation: number
   /** The entry that has the same key and other bytes. */
   readonly conflictOf?: string

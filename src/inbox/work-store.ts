@@ -161,7 +161,7 @@ export type Settlement = Settled &
 export interface Assignment {
   readonly lease: Lease
   readonly at: number
-  /** With the id of the lease. */
+  /** The entry, with the id of the lease. */
   readonly entry: NewEntry
 }
 

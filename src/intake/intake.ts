@@ -115,7 +115,7 @@ export class Intake {
     return this.#total <= maxInFlightBytes || this.#makeRoom(reading) ? undefined : overloaded
   }
 
-  /** Whether a short body may be counted before it arrives: all such bodies have a quarter. */
+  /** True if a short body may be counted before it arrives: all such bodies share a quarter. */
   reserve(reading: Reading, length: number): boolean {
     if (!(Number.isInteger(length) && length >= 0 && length <= maxReserved)) return false
     if (this.#reserved + length > this.limits.maxInFlightBytes / 4) return false
@@ -175,7 +175,7 @@ export class Reading implements BodyReading {
   declare bytes: number
   declare held: number
   declare reserved: number
-  /** It can be ended. */
+  /** True while it can be ended. */
   declare isOpen: boolean
   /** The address, or the network of IPv6, whose share holds the bytes. */
   declare readonly address: string | undefined

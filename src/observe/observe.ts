@@ -90,7 +90,7 @@ export interface SettledObserved extends Partial<Timed> {
 export interface OperatedObserved extends Timed {
   readonly type: 'operated'
   readonly asked: 'redrive' | 'replay' | 'dismiss' | 'forget'
-  /** How many. */
+  /** The number of changed entries. */
   readonly entries: number
   /** The entry, if the request named one. */
   readonly entryId?: string

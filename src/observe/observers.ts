@@ -41,7 +41,7 @@ import {
 export interface LogOptions {
   /** Takes one line of JSON; `console.error` by default. */
   readonly write?: (line: string) => void
-  /** How many mismatches a minute are diagnosed, so that a flood of forgeries costs little. */
+  /** The maximum of diagnoses a minute, so that a flood of forgeries costs little. */
   readonly diagnosesPerMinute?: number
 }
 

@@ -165,13 +165,13 @@ export interface JwsInput {
 export interface AddressRule {
   /** CIDR ranges or single addresses, IPv4 and IPv6. */
   readonly allow: readonly string[]
-  /** How many proxies append to X-Forwarded-For before us; 0 when the socket's address counts. */
+  /** The number of own proxies that append to X-Forwarded-For; 0 if the socket's address counts. */
   readonly proxies: number
 }
 
 /** The rule as `schemes.ip` makes it ready. */
 export interface AddressCheck extends AddressRule {
-  /** Whether a delivery comes from one of the addresses; `forwarded` is X-Forwarded-For. */
+  /** Tells whether a delivery comes from one of the addresses; `forwarded` is X-Forwarded-For. */
   allows(peer: string | undefined, forwarded: readonly string[]): boolean
 }
 

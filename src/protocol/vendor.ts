@@ -389,7 +389,7 @@ function textAt(at: LookUp, paths: readonly string[]): string | undefined {
   return firstOf(paths, (path) => idOf(at(path)))
 }
 
-/** As some senders write times, with a space. */
+/** Some senders write times with a space. */
 const spaced = /^(\d{4}-\d{2}-\d{2}) (?=\d{2}:\d{2})/
 
 /** The first time that is there. */

@@ -213,7 +213,7 @@ function* layouts(json: unknown, most: number): Generator<string> {
   }
 }
 
-/** How many letters indentation adds: it grows with depth times elements. */
+/** The number of letters that indentation adds: it grows with depth times elements. */
 function indentation(json: unknown, width: number, depth = 1): number {
   if (typeof json !== 'object' || json === null) return 0
   let letters = 0

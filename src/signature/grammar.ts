@@ -22,7 +22,7 @@ import { readTime, writeTime } from './time.ts'
 /** Signatures that claim to prove the same bytes, with the time that they sign, if any. */
 export interface Claim {
   readonly timestamp?: string
-  /** In lower-case hex. */
+  /** The signatures in lower-case hex. */
   readonly signatures: readonly string[]
   /** A JWS brings the text that was signed, and in it the hash of the body. */
   readonly jws?: Jws

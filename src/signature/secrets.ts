@@ -107,7 +107,9 @@ export type SecretLookUp = (
   jws: Jws | undefined,
 ) => Promise<readonly SecretKey[]>
 
-/** How many looked-up secrets are kept as keys; beyond it the oldest is made again. */
+/**
+ * The number of looked-up secrets that are kept as keys; beyond it the oldest key is made again.
+ */
 const keptKeys = 1000
 
 /**

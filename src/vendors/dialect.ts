@@ -87,7 +87,7 @@ function filled(fixture: VendorFixture, reading: VendorReading, event: DialectEv
   return whole
 }
 
-/** Into the first of several places that the fixture has. */
+/** Puts a value into the first of several places that the fixture has. */
 function putFirst(body: Record<string, unknown>, paths: readonly string[], value: unknown): void {
   const path = paths.find((one) => holder(body, one) !== undefined)
   if (path !== undefined) put(body, path, value)

@@ -43,7 +43,7 @@ export interface TakenEntry {
   readonly work: Work
   /** When it was claimed, by `performance.now()`. */
   readonly began: number
-  /** How often work had been announced when it was claimed. */
+  /** The number of announcements of work at the time of its claim. */
   readonly announced: number
   /** True if it takes one of the places. */
   hasPlace: boolean
@@ -89,7 +89,7 @@ export class WorkerRun {
   /** There may be something to claim. */
   #again = false
   #wakeUp: (() => void) | undefined
-  /** How often work was announced. */
+  /** The number of announcements of work. */
   #announced = 0
   /** Negative while entries that cannot be settled have taken their places back. */
   #free: number

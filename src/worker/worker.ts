@@ -88,7 +88,7 @@ class InboxWorker implements Worker {
   readonly #signals: Signals
   readonly #idle: IdleWatch
   readonly #retention: Retention
-  /** From the first claim to a drain. */
+  /** The run from the first claim to a drain. */
   #run: WorkerRun | undefined
   /** A run without bounds that waits for a place. */
   #waiting: { readonly run: WorkerRun; readonly report: Promise<RunOnceReport> } | undefined

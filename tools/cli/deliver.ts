@@ -40,7 +40,7 @@ export interface DeliverOptions {
   /** Seconds. */
   readonly timeout: number
   readonly signal: AbortSignal
-  /** How much of the response body to keep; 64 KiB by default. */
+  /** The bytes of the response body to keep; 64 KiB by default. */
   readonly maxBytes?: number
 }
 

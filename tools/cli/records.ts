@@ -36,7 +36,7 @@ export type ErrorLine = JsonLine<
 type UnreadableLine = JsonLine<'unreadable', { file: string; message: string }>
 /** An entry that an action does not apply to. */
 type RefusedLine = JsonLine<'refused', { id: string; reason?: string }>
-/** How many entries an action was done to, of how many chosen. */
+/** The number of entries that an action changed, of those chosen. */
 type Acted = Counts<'entries' | 'of'>
 
 /** The lines of every command, by its name, as values. */
@@ -99,7 +99,7 @@ interface SentFields {
   /** Why the request failed: ECONNREFUSED, TIMEOUT and the like. */
   readonly error?: string
   readonly milliseconds: number
-  /** Only with --show-payload. */
+  /** Present only with --show-payload. */
   readonly body?: string
 }
 
@@ -243,7 +243,7 @@ type EntryLine = JsonLine<
     /** `inbox show`: the body as text, or as base64 when it is not text. */
     payload?: string
     masked?: boolean
-    /** Only with --show-payload. */
+    /** Present only with --show-payload. */
     headers?: readonly (readonly [name: string, value: string])[]
   }
 >

@@ -93,7 +93,9 @@ export function tokenOf(request: Request): { readonly token: string; readonly co
   return { token, cookie: cookieHeader(request, 'idv-console', token) }
 }
 
-/** Whether a request has the token of its page: any process of an app can compare it to the cookie. */
+/**
+ * Tells a request with the token of its page; every process of an app can compare it to the cookie.
+ */
 export function hasToken(request: Request): boolean {
   const known = cookieOf(request, 'idv-console')
   return known !== undefined && request.headers.get('x-console-token') === known

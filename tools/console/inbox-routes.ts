@@ -19,7 +19,7 @@ export interface ConsoleEnv {
   readonly Bindings: {
     /** The path at which the console is mounted. */
     readonly base: string
-    /** Whether the address by which it was reached is known, and was checked. */
+    /** True if the address of the request is known, and was checked. */
     readonly hasAddress?: boolean
     readonly isServing: () => boolean
   }
@@ -30,7 +30,7 @@ export interface RouteDeps {
   readonly inbox: Inbox
   readonly activity: ActivityLog
   readonly now: () => Date
-  /** Whether requests that change the inbox are refused. */
+  /** True if requests that change the inbox are rejected. */
   readonly readOnly: boolean
 }
 

@@ -21,7 +21,7 @@ export type MountedListener = (request: MountedRequest, response: ServerResponse
 export interface Mounted {
   /** The part of the path that a framework removed. */
   readonly mount: string
-  /** Whether the server still listens. */
+  /** Tells whether the server still listens. */
   readonly isServing: () => boolean
 }
 

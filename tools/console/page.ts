@@ -5,7 +5,7 @@
 export interface PageConfig {
   readonly door: 'sandbox' | 'inbox'
   readonly title: string
-  /** Where the console's own routes lie, without a slash at the end. */
+  /** The path of the console's own routes, without a slash at the end. */
   readonly base: string
   readonly readOnly: boolean
 }

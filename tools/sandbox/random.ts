@@ -5,7 +5,7 @@ import { encode } from '../../src/signature/encoding.ts'
 
 export class SeededRandom {
   #seed: string | number
-  /** How many values were drawn. */
+  /** The number of drawn values. */
   #drawn = 0
 
   constructor(seed: string | number) {

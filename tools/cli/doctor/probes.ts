@@ -56,7 +56,7 @@ const isUnread = (status: number) => status === 400 || status === 202
 
 const utf8 = (text: string) => new TextEncoder().encode(text)
 const extended = (json: object, rest: string) => `${JSON.stringify(json).slice(0, -1)}${rest}}`
-/** With white space that no serializer writes. */
+/** Writes JSON with white space that no serializer writes. */
 const oddly = (json: string) => `{ "spaces" :\t[ 1 ,\r\n 2 ] ,${json.slice(1)}`
 const filler = (kibibytes: number) => `,"filler":"${'x'.repeat(kibibytes * 1024)}"`
 const charset = { 'content-type': 'application/json; charset=utf-8' }

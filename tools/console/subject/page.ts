@@ -8,12 +8,12 @@ export interface SubjectView {
   readonly company: string
   readonly status: string
   readonly steps: readonly { readonly name: string; readonly done: boolean }[]
-  /** Whether the subject may still give something. */
+  /** True if the subject may still enter something. */
   readonly open: boolean
   /** The submitted values that were rejected. */
   readonly given?: URLSearchParams
   readonly faults?: Readonly<Record<string, string>>
-  /** Where the subject came from: an address of the web. */
+  /** The web address that the subject came from. */
   readonly returnUrl?: URL | undefined
 }
 

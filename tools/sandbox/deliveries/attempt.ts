@@ -19,7 +19,7 @@ type AttemptFaultKind = AttemptFault['kind']
 
 export interface AttemptOptions {
   readonly url: string
-  /** In base64. */
+  /** The body in base64. */
   readonly body: string
   readonly signature: Readonly<Record<string, string>>
   readonly scheme: Scheme

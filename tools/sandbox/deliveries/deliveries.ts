@@ -101,7 +101,7 @@ export class Deliveries {
     return this.#matching(filter).reverse().map(summary)
   }
 
-  /** With every attempt's exact bytes. */
+  /** A delivery with the exact bytes of every attempt. */
   get(id: string): SandboxDelivery | undefined {
     const row = this.#rows.get(id)
     return row && details(row)
@@ -279,7 +279,7 @@ export class Deliveries {
   }
 }
 
-/** Whether an answer ends a delivery; for some vendors only 200 does. */
+/** Tells whether an answer ends a delivery; for some vendors only 200 does. */
 function isSuccess({ response }: Attempt, vendor: Vendor | undefined): boolean {
   const status = response?.status ?? 0
   return vendor?.delivery.success === 200 ? status === 200 : status >= 200 && status < 300

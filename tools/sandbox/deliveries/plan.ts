@@ -62,7 +62,7 @@ interface Variant {
   readonly recorded?: true
   /** Waits for the next one to go first. */
   readonly after?: true
-  /** In the vendor's thin form, if it has one. */
+  /** True for the vendor's thin form, if it has one. */
   readonly isThin?: boolean
   readonly padding?: number
 }

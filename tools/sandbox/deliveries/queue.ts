@@ -10,7 +10,7 @@ export interface Due {
 }
 
 export interface DueQueueOptions {
-  /** How many deliveries of one subscription may be in flight at once. */
+  /** The number of one subscription's deliveries that may be in flight at once. */
   readonly perSubscription: number
   /** Delivers one; must end soon once the signal is aborted, and change nothing then. */
   readonly deliver: (id: string, ended: AbortSignal) => Promise<void>
@@ -19,9 +19,9 @@ export interface DueQueueOptions {
 export class DueQueue {
   readonly #options: DueQueueOptions
   readonly #due = new Map<string, Due>()
-  /** In flight, by lane. */
+  /** Deliveries in flight, by lane. */
   readonly #inFlight = new Map<string, Promise<void>>()
-  /** How many of each subscription are in flight. */
+  /** The number of deliveries in flight, by subscription. */
   readonly #counts = new Map<string, number>()
   readonly #ended = new AbortController()
   #isStarting = false
@@ -53,7 +53,7 @@ export class DueQueue {
     }
   }
 
-  /** Whether something is due or in flight. */
+  /** True if a delivery is due or in flight. */
   get busy(): boolean {
     const { aborted } = this.#ended.signal
     return !aborted && (this.#isStarting || this.#due.size > 0 || this.#inFlight.size > 0)

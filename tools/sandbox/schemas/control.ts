@@ -111,7 +111,7 @@ export const organizationPatch = z
   })
   .partial()
 
-/** With a margin, so that an expiry or a delay later still has a year of four digits. */
+/** A margin keeps four digits in the year of a later expiry or delay. */
 const latest = Date.parse('9000-01-01T00:00:00.000Z')
 
 /** Tells whether the sandbox's clock may show a time. */

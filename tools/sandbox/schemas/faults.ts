@@ -39,18 +39,18 @@ const apiFaults = [
 ] as const
 
 const chance = {
-  /** How often it strikes before it is spent. */
+  /** The number of times that it is applied before it is spent. */
   times: z.int().min(1).optional(),
   /** A chance, by a die that the seed decides. */
   probability: z.number().min(0).max(1).optional(),
-  /** How often it has struck; shown, and ignored when given. */
+  /** The number of times that it was applied; shown, and ignored as input. */
   struck: z.int().min(0).optional(),
 }
 const seconds = z.number().min(0).max(31_536_000).optional()
 
 const ofDeliveries = {
   ...chance,
-  /** Only deliveries of these events, under either name. */
+  /** Applies only to deliveries of these events, under either name. */
   event: z.enum(subscriptionFilters).optional(),
   subscriptionId: z.string().min(1).optional(),
 }
@@ -60,7 +60,7 @@ const plannedFault = z.strictObject({
   ...ofDeliveries,
   /** Seconds of a delay, or the age of a stale replay. */
   seconds,
-  /** How many deliveries a storm makes. */
+  /** The number of deliveries that a storm makes. */
   copies: z.int().min(1).max(10_000).optional(),
 })
 

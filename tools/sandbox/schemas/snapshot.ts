@@ -98,7 +98,7 @@ export const snapshotSchema = z.object({
   /** The secret of subscriptions without their own. */
   secret,
   clock: z.object({ now: sandboxTime, frozen: z.boolean(), offset }),
-  /** How many random values were drawn. */
+  /** The number of drawn random values. */
   random: count,
   faults: z.array(z.object({ fault: faultSchema, struck: count, seen: count })),
   state: z.object({

@@ -22,7 +22,7 @@ export type PostgresValue = string | number | boolean | Uint8Array | null
 /** A transaction on its own connection, in isolation level read committed. */
 export interface PostgresTransaction<Tx = unknown> {
   readonly handle: Tx
-  /** How many statements the handle has sent; for drivers without `lazily`. */
+  /** The number of statements that the handle has sent; for drivers without `lazily`. */
   readonly sent?: number
   query(text: string, values: readonly PostgresValue[]): Promise<readonly PostgresRow[]>
   /** Rejects if the transaction has ended, and if the server answers with a rollback. */

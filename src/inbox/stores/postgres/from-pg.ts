@@ -154,7 +154,7 @@ async function connected(pool: PgPool, signal: AbortSignal): Promise<PooledClien
 }
 
 /**
- * Whether an error is about the statement alone. Any other error may come from the connection, which
+ * Tells an error about the statement itself. Any other error may come from the connection, which
  * the application may have left read-only or in another role.
  */
 const isOwn = (code: unknown) => typeof code === 'string' && /^(P0V|22|23|40|54)/.test(code)

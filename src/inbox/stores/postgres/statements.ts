@@ -43,7 +43,7 @@ export class Statements {
   readonly driver: PostgresDriver
   /** Milliseconds for a statement without a limit of its own. */
   readonly limit: number
-  /** From the opening of the store until its end. */
+  /** True from the opening of the store until its end. */
   isOpen = false
   readonly #schema: string
 

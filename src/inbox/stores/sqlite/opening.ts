@@ -14,7 +14,7 @@ import {
 } from './file-checks.ts'
 import { assertSchema, migrate } from './schema.ts'
 
-/** How much of the file is read at the start: all of it, or all but its indexes. */
+/** The part of the file that is read at the start: all of it, or all but its indexes. */
 export type FileCheck = 'integrity' | 'quick'
 
 /** `operator` opens a file beside the process that owns it. */

@@ -127,7 +127,7 @@ function shortEntity({ entity, eventId }: InboxRow): string | undefined {
 
 interface RedriveProps {
   readonly ids: readonly string[]
-  /** How many dead letters there are. */
+  /** The number of dead letters. */
   readonly dead: number | undefined
 }
 

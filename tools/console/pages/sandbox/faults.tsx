@@ -14,7 +14,7 @@ interface SetFault {
   readonly times?: number
   readonly probability?: number
   readonly event?: string
-  /** How often it was applied. */
+  /** The number of times that it was applied. */
   readonly struck?: number
 }
 
