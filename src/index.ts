@@ -43,6 +43,7 @@ export {
 } from './outcome/reply.ts'
 export { type Parsed, type ParseOptions, parse } from './parse.ts'
 export type {
+  DecidedBy,
   Entity,
   EventMap,
   EventOf,

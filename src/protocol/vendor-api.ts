@@ -12,8 +12,8 @@ import {
   shown,
 } from '../foundation/check.ts'
 import { readRetryAfter } from '../foundation/clock.ts'
-import { defined } from '../foundation/defined.ts'
 import { decodeUtf8, parseJson } from '../foundation/json.ts'
+import { valueAt } from './json-paths.ts'
 
 const credentialNames = ['token', 'key', 'secret', 'clientId'] as const
 
@@ -33,8 +33,8 @@ export type VendorApi<Credential extends ApiCredential = never> = ApiConnection 
   readonly [Name in Credential]: string
 } & { readonly [Name in ApiCredential]?: string }
 
-/** A request that reads the record of a verification. */
-export interface VendorRequest {
+/** A request to a vendor's API, with places for credentials and ids. */
+export interface VendorCall {
   /** Default `'GET'`. */
   readonly method?: 'POST'
   readonly baseUrl: string
@@ -47,12 +47,31 @@ export interface VendorRequest {
   readonly headers?: Readonly<Record<string, string>>
   /** Sent as JSON, with the same places as `path` and `headers`. */
   readonly body?: Readonly<Record<string, string>>
+  /** Sent as a form in place of `body`. */
+  readonly form?: Readonly<Record<string, string>>
 }
 
-/** Reads a record; `value` gives the text of a place in the path or body. */
+/** A request that reads the record of a verification. */
+export interface VendorRequest extends VendorCall {
+  /** A request that gives the `{token}` of this one. */
+  readonly login?: VendorLogin
+}
+
+/** A request for a token. */
+export interface VendorLogin extends VendorCall {
+  /** The dotted path of the token in the answer. */
+  readonly token: string
+  /** Milliseconds for which a token is used. */
+  readonly lifetime: number
+}
+
+/** Gives the text of a place in a path or body. */
+type PlaceValue = (place: string) => string | undefined
+
+/** Reads a record by its request. */
 export type ReadRecord = (
   request: VendorRequest,
-  value: (place: string) => string | undefined,
+  value: PlaceValue,
   signal: AbortSignal,
 ) => Promise<unknown>
 
@@ -71,84 +90,151 @@ export function createReadRecord(
 ): ReadRecord {
   const by = `api of ${vendor}`
   checkOptionNames(by, api, [...credentialNames, 'baseUrl', 'fetch', 'timeout'])
-  const places = new Set(requests.flatMap(placesOf))
-  if (places.has('{basic}')) places.add('{key}').add('{secret}')
+  const needed = requests.flatMap((one) => (one.login ? placesOf(one.login) : placesOf(one)))
   for (const name of credentialNames) {
     const value: unknown = api[name]
-    if (!places.has(`{${name}}`)) continue
-    if (typeof value === 'string' && value.trim() !== '') continue
+    if (!needed.includes(name) || (typeof value === 'string' && value.trim() !== '')) continue
     // Never the value: it may be a secret.
     throw invalid(`${by} needs ${name}, got ${kindShown(value)}: check the environment variable`)
   }
+  const { baseUrl, timeout } = api
   checkFunction(`${by}: fetch`, api.fetch, '(url, init) => fetch(url, init)')
-  const { baseUrl, timeout = 5000, fetch: send = globalThis.fetch } = api
-  checkMilliseconds(`${by}: timeout`, timeout)
+  if (timeout !== undefined) checkMilliseconds(`${by}: timeout`, timeout)
   if (baseUrl !== undefined && !/^https?:$/.test(URL.parse(baseUrl)?.protocol ?? '')) {
     throw invalid(`${by}: baseUrl must be an http address, got ${shown(baseUrl)}`)
   }
-  let pausedUntil = 0
-  return async (request, value, signal) => {
-    const fail = (what: string, more: { readonly status?: number; readonly retryAfter?: number }) =>
-      Object.assign(
-        new WebhookError('DECISION_UNREAD', `the API of ${vendor} ${what}: the read is repeated`),
-        more,
-      )
-    // Its limit is for the account, so one answer holds back every read.
-    const pause = pausedUntil - Date.now()
-    if (pause > 0) throw fail('asked to wait', { retryAfter: pause })
-    const { url, init } = filled(request, { baseUrl, api, value })
-    const until = AbortSignal.any([signal, AbortSignal.timeout(timeout)])
+  const connection = new VendorConnection(vendor, api)
+  return (request, value, signal) => connection.read(request, value, signal)
+}
+
+interface Token {
+  readonly text: Promise<string>
+  /** The end of its use, by `performance.now()`. */
+  readonly until: number
+}
+
+interface FailedRead {
+  readonly status?: number
+  /** Milliseconds. */
+  readonly retryAfter?: number
+}
+
+class VendorConnection {
+  readonly #vendor: string
+  readonly #api: VendorApi
+  /** The vendor's limit is for the account, so one answer holds back every read. */
+  #pausedUntil = 0
+  #token: Token | undefined
+
+  constructor(vendor: string, api: VendorApi) {
+    this.#vendor = vendor
+    this.#api = api
+  }
+
+  async read(request: VendorRequest, value: PlaceValue, signal: AbortSignal): Promise<unknown> {
+    const { login } = request
+    if (!login) return this.#call(request, { value, api: this.#api }, signal)
+    const token = await orAborted(this.#signedIn(login), signal)
+    return this.#call(request, { value, api: { ...this.#api, token } }, signal).catch((error) => {
+      if (error.status === 401) this.#token = undefined
+      throw error
+    })
+  }
+
+  #signedIn(login: VendorLogin): Promise<string> {
+    const now = performance.now()
+    if (this.#token && now < this.#token.until) return this.#token.text
+    const text = this.#call(login, { value: () => undefined, api: this.#api }).then((answer) => {
+      const token = valueAt(answer, login.token)
+      if (typeof token === 'string') return token
+      throw this.#failed('gave no token', {})
+    })
+    this.#token = { text, until: now + login.lifetime }
+    text.catch(() => {
+      this.#token = undefined
+    })
+    return text
+  }
+
+  async #call(call: VendorCall, filling: Filling, signal?: AbortSignal): Promise<unknown> {
+    const pause = this.#pausedUntil - Date.now()
+    if (pause > 0) throw this.#failed('asked to wait', { retryAfter: pause })
+    const { timeout = 5000, fetch: send = globalThis.fetch } = this.#api
+    const { url, init } = filled(call, filling)
+    const limit = AbortSignal.timeout(timeout)
+    const until = signal ? AbortSignal.any([signal, limit]) : limit
     // A redirect would take the credentials along; workers know no `redirect: 'error'`.
     const sent = send(url, { ...init, redirect: 'manual', signal: until })
-    const answer = await orAborted(sent, until)
-    const { status, headers, ok, body } = answer
-    if (!ok || answer.redirected) {
-      const isPause = status === 429 || status === 503
-      const asked = isPause ? readRetryAfter(headers, new Date()) : undefined
-      const retryAfter = asked === undefined ? undefined : Math.min(asked, longestPause)
-      if (retryAfter !== undefined) pausedUntil = Date.now() + retryAfter
+    const { status, headers, ok, redirected, body } = await orAborted(sent, until)
+    if (!ok || redirected) {
       void body?.cancel().catch(() => {})
-      throw fail(`answered ${status}`, defined({ status, retryAfter }))
+      throw this.#refused(status, headers)
     }
     const bytes = await readStream(body, { most: maxRecord, signal: until })
     const text = bytes && decodeUtf8(bytes)
     const json = text === undefined ? undefined : parseJson(text)
-    if (!json) throw fail(`answered ${status} without a JSON record`, {})
+    if (!json) throw this.#failed(`answered ${status} without JSON`, {})
     return json.value
+  }
+
+  #refused(status: number, headers: Headers): WebhookError {
+    const isPause = status === 429 || status === 503
+    const asked = isPause ? readRetryAfter(headers, new Date()) : undefined
+    if (asked === undefined) return this.#failed(`answered ${status}`, { status })
+    const retryAfter = Math.min(asked, longestPause)
+    this.#pausedUntil = Date.now() + retryAfter
+    return this.#failed(`answered ${status}`, { status, retryAfter })
+  }
+
+  #failed(what: string, more: FailedRead): WebhookError {
+    const message = `the API of ${this.#vendor} ${what}: the read is repeated`
+    return Object.assign(new WebhookError('DECISION_UNREAD', message), more)
   }
 }
 
 const place = /\{([\w.]+)\}/g
 
-function placesOf({ headers = {}, body = {} }: VendorRequest): readonly string[] {
-  return [...Object.values(headers), ...Object.values(body)].flatMap(
-    (one) => one.match(place) ?? [],
-  )
+/** The names of all places of a request. */
+function placesOf({ path, headers, body, form }: VendorCall): readonly string[] {
+  const texts = [path, ...[headers, body, form].flatMap((one) => Object.values(one ?? {}))]
+  const names = texts.flatMap((text) => [...text.matchAll(place)].map(([, name = '']) => name))
+  return names.includes('basic') ? [...names, 'key', 'secret'] : names
 }
 
 interface Filling {
-  readonly baseUrl: string | undefined
   readonly api: VendorApi
-  readonly value: (place: string) => string | undefined
+  readonly value: PlaceValue
 }
 
-function filled(request: VendorRequest, { baseUrl = request.baseUrl, api, value }: Filling) {
-  const { method = 'GET', path, headers = {}, body } = request
-  const textOf = (name: string): string => {
-    const credential = (api as Readonly<Record<string, unknown>>)[name]
-    if (typeof credential === 'string') return credential
-    return name === 'basic' ? btoa(`${api.key}:${api.secret}`) : (value(name) ?? '')
+function filled(call: VendorCall, { api, value }: Filling) {
+  const textAt = (name: string): string | undefined => {
+    if (name === 'basic') return btoa(`${api.key}:${api.secret}`)
+    return credentialNames.find((one) => one === name) ? api[name as ApiCredential] : value(name)
   }
-  const fill = (text: string) => text.replaceAll(place, (_, name: string) => textOf(name))
-  const fillAll = (texts: Readonly<Record<string, string>>) =>
-    Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, fill(text)]))
-  const url =
-    baseUrl.replace(/\/+$/, '') + path.replaceAll(place, (_, name) => segment(value(name)))
-  const accept = { accept: 'application/json' }
-  if (!body) return { url, init: { method, headers: { ...accept, ...fillAll(headers) } } }
-  const type = { 'content-type': 'application/json' }
-  const sent = { ...accept, ...type, ...fillAll(headers) }
-  return { url, init: { method, headers: sent, body: JSON.stringify(fillAll(body)) } }
+  const fill = (texts: Readonly<Record<string, string>>) =>
+    Object.fromEntries(
+      Object.entries(texts).map(([field, text]) => {
+        return [field, text.replaceAll(place, (_, name) => textAt(name) ?? '')]
+      }),
+    )
+  const { method = 'GET', baseUrl, headers = {}, body, form } = call
+  const path = call.path.replaceAll(place, (_, name) => segment(textAt(name)))
+  const type = form ? 'application/x-www-form-urlencoded' : 'application/json'
+  const content = form
+    ? String(new URLSearchParams(fill(form)))
+    : body && JSON.stringify(fill(body))
+  return {
+    url: (api.baseUrl ?? baseUrl).replace(/\/+$/, '') + path,
+    init: {
+      method,
+      headers: {
+        accept: 'application/json',
+        ...(content !== undefined && { 'content-type': type }),
+        ...fill(headers),
+      },
+      ...(content !== undefined && { body: content }),
+    },
+  }
 }
 
 /** Encodes an id, which no signature may cover: it must not lead to another address. */

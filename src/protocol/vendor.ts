@@ -22,7 +22,8 @@ import {
 } from './vendor-api.ts'
 
 /**
- * A dotted path into the body. Of several, the first that is there counts for times and ids (`…At`,
+ * A dotted path into the body. `a.*.b` stands for the distinct values of `b` in the list `a`, in
+ * alphabetical order and joined by a space. Of several paths, the first that is there counts for times and ids (`…At`,
  * `…Id`); other texts are joined by a space.
  */
 export type VendorPath = string | readonly string[]
@@ -187,11 +188,12 @@ export function recordReader(vendor: Vendor): ReadRecord | undefined {
 
 /** Where the decision of an event is, and whether the event lacks it. */
 export function decisionOf(
-  { decisions = [] }: Vendor,
+  vendor: Vendor,
   body: unknown,
 ): { readonly decision: VendorDecision; readonly isHint: boolean } | undefined {
+  const { decisions = [] } = vendor
   if (decisions.length === 0) return undefined
-  const at = lookUpIn(body)
+  const at = lookUpIn(eventsIn(vendor, body)[0])
   const decision = decisions.find(({ of = {} }) => holds(of, at))
   return decision && { decision, isHint: decision.hints !== undefined && holds(decision.hints, at) }
 }
@@ -326,8 +328,16 @@ export function readAuthentic(
 type LookUp = (path: string) => unknown
 
 function lookUpIn(body: unknown, { spelling }: Pick<VendorReading, 'spelling'> = {}): LookUp {
-  if (spelling !== 'any') return (path) => valueAt(body, path)
+  if (spelling !== 'any') return (path) => valuesAt(body, path)
   return (path) => path.split('.').reduce(valueInAnySpelling, body)
+}
+
+/** The value at a path; of each element of a list the distinct values, in order, as one text. */
+function valuesAt(body: unknown, path: string): unknown {
+  const [head = '', tail] = path.split('.*.')
+  const value = valueAt(body, head)
+  if (tail === undefined || !Array.isArray(value)) return tail === undefined ? value : undefined
+  return [...new Set(value.map((one) => String(valueAt(one, tail) ?? 'none')))].sort().join(' ')
 }
 
 function valueInAnySpelling(value: unknown, key: string): unknown {

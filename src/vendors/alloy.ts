@@ -1,21 +1,28 @@
 // Alloy: credentials that you choose come as Basic authentication, so a receiver has to ask for
 // `authenticity: 'token'` by name. The header of its HMAC is not in its public documents.
+import { checkOptionNames } from '../foundation/check.ts'
 import { schemes } from '../protocol/scheme.ts'
 import { defineVendor, type Vendor } from '../protocol/vendor.ts'
+import type { VendorApi } from '../protocol/vendor-api.ts'
+import { behind, page } from './behind.ts'
 
 /**
  * Alloy. Read from its public documents and tried on deliveries made from them, not on real ones.
- * The secret is `btoa('user:password')`. completed_application tells that a decision is there, and a
- * review of an entity may be one step of many: both keep their own names.
+ * The secret is `btoa('user:password')`. A review of an entity may be one step of many and keeps its
+ * own name. With `api`, whose key and secret are a workflow's token and secret, completed_application
+ * has the outcome of its application: Approved or Denied. Other outcomes are of your own making and
+ * decide nothing. The documents show no time of an outcome, and no whole application.
  */
-export function alloy(): Vendor {
-  return defineVendor({
+export function alloy(options: { readonly api?: VendorApi<'key' | 'secret'> } = {}): Vendor {
+  checkOptionNames('vendors.alloy', options, ['api'])
+  const vendor: Vendor = {
     name: 'alloy',
     title: 'Alloy',
     documents: [
-      { url: 'https://developer.alloy.com/public/docs/authentication-types', read: '2026-11-28' },
-      { url: 'https://developer.alloy.com/public/docs/journey-events', read: '2026-11-28' },
-      { url: 'https://developer.alloy.com/public/docs/webhook-events', read: '2026-11-28' },
+      page('https://developer.alloy.com/public/docs/authentication-types', '2026-11-28'),
+      page('https://developer.alloy.com/public/docs/journey-events', '2026-11-28'),
+      page('https://developer.alloy.com/public/docs/webhook-events', '2026-11-28'),
+      page('https://developer.alloy.com/public/docs/statuses-and-outcomes'),
     ],
     triedOn: 'documents',
     scheme: schemes.token({ header: 'Authorization', prefix: 'Basic ' }),
@@ -30,7 +37,7 @@ export function alloy(): Vendor {
       ],
       fields: { clientId: ['data.external_entity_id', 'data.entity_token'] },
     },
-    finality: { final: [], reversible: [] },
+    finality: { final: [], reversible: ['verification.approved', 'verification.rejected'] },
     delivery: {},
     fixtures: [
       { name: 'verification.created', body: journey('started_application') },
@@ -45,7 +52,9 @@ export function alloy(): Vendor {
         },
       },
     ],
-  })
+    decisions: [applications],
+  }
+  return defineVendor(vendor, options.api)
 }
 
 function journey(type: string) {
@@ -64,3 +73,27 @@ function journey(type: string) {
     },
   }
 }
+
+const applications = behind({
+  of: { type: ['update:journeyapplications:live', 'update:journeyapplications:sandbox'] },
+  hints: { 'data.type': 'completed_application' },
+  request: {
+    baseUrl: 'https://api.alloy.co',
+    path: '/v1/journeys/{data.journey_token}/applications/{id}',
+    headers: { authorization: 'Basic {basic}' },
+  },
+  reading: { subject: ['journey_application_token'] },
+  at: ['status', 'complete_outcome'],
+  states: {
+    waiting_review: null,
+    'completed:Approved': 'verification.approved',
+    'completed:Denied': 'verification.rejected',
+    'completed:Manual Review': null,
+  },
+  record: (status, outcome) => ({
+    journey_application_token: 'JA-1',
+    journey_token: 'J-1',
+    status,
+    complete_outcome: outcome ?? null,
+  }),
+})

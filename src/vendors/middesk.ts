@@ -1,17 +1,28 @@
 // Middesk (businesses): a hex HMAC-SHA256 of the body; the status of the business is the result.
+import { checkOptionNames } from '../foundation/check.ts'
 import { defineVendor, type Vendor } from '../protocol/vendor.ts'
+import type { VendorApi } from '../protocol/vendor-api.ts'
+import { behind, page } from './behind.ts'
 import { bodyHmac } from './body-hmac.ts'
 
 /**
  * Middesk. Read from its public documents and tried on deliveries made from them, not on real ones.
  * Its signature is as public receivers have it that cite its documents; it signs no time. An order
- * or a registration is of the entity of its business.
+ * or a registration is of the entity of its business. With `api: { token }` an update without a
+ * status has that of its business, read as a collection of API examples shows it. Neither shows a
+ * time of a decision.
  */
-export function middesk(): Vendor {
-  return defineVendor({
+export function middesk(options: { readonly api?: VendorApi<'token'> } = {}): Vendor {
+  checkOptionNames('vendors.middesk', options, ['api'])
+  const vendor: Vendor = {
     name: 'middesk',
     title: 'Middesk',
-    documents: [{ url: 'https://docs.middesk.com/docs/using-webhooks-1', read: '2026-11-28' }],
+    documents: [
+      page('https://docs.middesk.com/docs/using-webhooks-1', '2026-11-28'),
+      page(
+        'https://raw.githubusercontent.com/api-evangelist/middesk/main/examples/middesk-get-business-example.json',
+      ),
+    ],
     triedOn: 'documents',
     scheme: bodyHmac('middesk', 'X-Middesk-Signature-256'),
     reading: {
@@ -35,19 +46,49 @@ export function middesk(): Vendor {
       { name: 'verification.approved', body: business('business.updated', 'approved') },
       { name: 'verification.rejected', body: business('business.updated', 'rejected') },
       { body: business('business.updated', 'pending') },
+      { body: business('business.updated') },
     ],
-  })
+    decisions: [businesses],
+  }
+  return defineVendor(vendor, options.api)
 }
 
 const updated = (status: string) => ({ type: 'business.updated', 'data.object.status': status })
 
-function business(type: string, status: string) {
-  const id = '8b7ba3f5-0dd6-4d3a-9a4b-2c2b2a1a4c11'
+function business(type: string, status?: string) {
   return {
     object: 'event',
     id: '0e6f7a34-35d1-4b0a-8a46-9e0f6f1f2e1a',
     type,
-    data: { object: { object: 'business', id, external_id: 'user-1', name: 'Acme', status } },
+    data: { object: { ...acme, ...(status !== undefined && { status }) } },
     created_at: '2026-01-28T15:00:39.123Z',
   }
 }
+
+const acme = {
+  object: 'business',
+  id: '8b7ba3f5-0dd6-4d3a-9a4b-2c2b2a1a4c11',
+  external_id: 'user-1',
+  name: 'Acme',
+}
+
+const businesses = behind({
+  hints: { type: 'business.updated', 'data.object.status': null },
+  request: {
+    baseUrl: 'https://api.middesk.com',
+    path: '/v1/businesses/{id}',
+    headers: { authorization: 'Bearer {token}' },
+  },
+  reading: {
+    subject: ['id'],
+    fields: { subjectName: 'name', clientId: 'external_id', createdAt: 'created_at' },
+  },
+  at: ['status'],
+  states: {
+    pending: null,
+    in_review: 'verification.submitted',
+    approved: 'verification.approved',
+    rejected: 'verification.rejected',
+  },
+  record: (status) => ({ ...acme, status }),
+})

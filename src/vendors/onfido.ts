@@ -1,26 +1,35 @@
 // Onfido (Entrust): a hex HMAC-SHA256 of the body; results stand in the status of a workflow run.
+import { checkOptionNames } from '../foundation/check.ts'
 import { decisionNames } from '../protocol/names.ts'
 import { defineVendor, type Vendor } from '../protocol/vendor.ts'
+import type { VendorApi } from '../protocol/vendor-api.ts'
+import { behind, page } from './behind.ts'
 import { bodyHmac } from './body-hmac.ts'
 
 /**
  * Onfido. Read from its public documents and tried on signatures that it has published, not on real
- * deliveries.
+ * deliveries. With `api: { token }` a completed check has its result: clear approves, and consider
+ * decides nothing, because its reports are for you to judge. A check states no time of its result.
+ * `baseUrl` is that of your region, by default https://api.eu.onfido.com/v3.6.
  */
-export function onfido(): Vendor {
-  return defineVendor({
+export function onfido(options: { readonly api?: VendorApi<'token'> } = {}): Vendor {
+  checkOptionNames('vendors.onfido', options, ['api'])
+  const vendor: Vendor = {
     name: 'onfido',
     title: 'Onfido',
     documents: [
-      {
-        url: 'https://documentation.identity.entrust.com/api/manual-webhook-signature-verification/',
-        read: '2026-11-28',
-      },
-      { url: 'https://documentation.onfido.com/api/latest/#webhooks', read: '2026-11-22' },
-      {
-        url: 'https://raw.githubusercontent.com/api-evangelist/onfido/refs/heads/main/openapi/onfido-asyncapi.yml',
-        read: '2026-11-22',
-      },
+      page(
+        'https://documentation.identity.entrust.com/api/manual-webhook-signature-verification/',
+        '2026-11-28',
+      ),
+      page('https://documentation.onfido.com/api/latest/#webhooks', '2026-11-22'),
+      page(
+        'https://raw.githubusercontent.com/api-evangelist/onfido/refs/heads/main/openapi/onfido-asyncapi.yml',
+        '2026-11-22',
+      ),
+      page(
+        'https://raw.githubusercontent.com/api-evangelist/onfido/main/openapi/onfido-openapi.yml',
+      ),
     ],
     triedOn: 'vectors',
     scheme: bodyHmac('onfido', 'X-SHA2-Signature'),
@@ -32,10 +41,10 @@ export function onfido(): Vendor {
       dedupe: 'body',
       rules: [
         { when: { 'payload.action': 'workflow_run.started' }, is: 'verification.created' },
-        run('approved', 'verification.approved'),
-        run('declined', 'verification.rejected'),
-        run('review', 'verification.submitted'),
-        run('abandoned', 'verification.expired'),
+        ...Object.entries(results).map(([status, is]) => ({
+          when: { 'payload.action': 'workflow_run.completed', 'payload.object.status': status },
+          is,
+        })),
         { when: { 'payload.action': 'check.started' }, is: 'verification.created' },
         { when: { 'payload.action': 'check.form_completed' }, is: 'verification.submitted' },
         { when: { 'payload.action': 'check.withdrawn' }, is: 'verification.canceled' },
@@ -47,11 +56,7 @@ export function onfido(): Vendor {
       },
     },
     finality: { final: decisionNames, reversible: [] },
-    delivery: {
-      timeout: 10_000,
-      success: '2xx',
-      note: 'a check tells its result only through the API: check.completed keeps its own name',
-    },
+    delivery: { timeout: 10_000, success: '2xx' },
     fixtures: [
       { name: 'verification.created', body: body('workflow_run.started', 'processing') },
       { name: 'verification.submitted', body: body('workflow_run.completed', 'review') },
@@ -60,22 +65,18 @@ export function onfido(): Vendor {
       { name: 'verification.expired', body: body('workflow_run.completed', 'abandoned') },
       { body: { payload: { resource_type: 'check', action: 'check.completed', object } } },
     ],
-  })
+    decisions: [checks, runs],
+  }
+  return defineVendor(vendor, options.api)
 }
 
-function run(
-  status: string,
-  is:
-    | 'verification.approved'
-    | 'verification.rejected'
-    | 'verification.submitted'
-    | 'verification.expired',
-) {
-  return {
-    when: { 'payload.action': 'workflow_run.completed', 'payload.object.status': status },
-    is,
-  }
-}
+/** The results of a workflow run. */
+const results = {
+  approved: 'verification.approved',
+  declined: 'verification.rejected',
+  review: 'verification.submitted',
+  abandoned: 'verification.expired',
+} as const
 
 const object = {
   id: '2f152409-d6c4-4711-8750-48517f99a8d6',
@@ -104,3 +105,45 @@ function body(action: string, status: string) {
     },
   }
 }
+
+const request = {
+  baseUrl: 'https://api.eu.onfido.com/v3.6',
+  headers: { authorization: 'Token token={token}' },
+}
+
+const checks = behind({
+  of: { 'payload.resource_type': 'check' },
+  hints: { 'payload.action': 'check.completed' },
+  request: { ...request, path: '/checks/{id}' },
+  reading: { subject: ['id'], fields: { clientId: 'applicant_id', createdAt: 'created_at' } },
+  at: ['status', 'result'],
+  states: {
+    in_progress: null,
+    'complete:clear': 'verification.approved',
+    'complete:consider': null,
+  },
+  record: (status, result) => ({
+    id: object.id,
+    applicant_id: '6f1f2e1a-1f6a-4f2b-9d6f-5d2b7a2c9e10',
+    created_at: '2026-01-28T14:55:09Z',
+    href: object.href,
+    status,
+    result: result ?? null,
+    report_ids: ['0c2b8d6e-2f9a-4a7b-9c1d-3e5f7a9b1c2d'],
+    sandbox: false,
+    version: '3.6',
+  }),
+})
+
+const runs = behind({
+  of: { 'payload.resource_type': 'workflow_run' },
+  request: { ...request, path: '/workflow_runs/{id}' },
+  reading: {
+    subject: ['id'],
+    occurredAt: ['updated_at'],
+    fields: { clientId: 'applicant_id', createdAt: 'created_at', updatedAt: 'updated_at' },
+  },
+  at: ['status'],
+  states: { processing: null, ...results },
+  record: (status) => ({ ...body('workflow_run.completed', status).payload.resource, status }),
+})

@@ -1,10 +1,10 @@
 // Plaid Identity Verification: an ES256 JWT that holds the body's SHA-256; the key by its id. A
 // webhook tells that something changed; the decision is behind the API.
 import { checkOptionNames } from '../foundation/check.ts'
-import type { EventName } from '../protocol/names.ts'
 import { schemes } from '../protocol/scheme.ts'
-import { defineVendor, type Vendor, type VendorDecision } from '../protocol/vendor.ts'
+import { defineVendor, type Vendor } from '../protocol/vendor.ts'
 import type { VendorApi } from '../protocol/vendor-api.ts'
+import { behind, page } from './behind.ts'
 
 /**
  * Plaid. Read from its public documents and tried on deliveries made from them, not on real ones.
@@ -18,9 +18,9 @@ export function plaid(options: { readonly api?: VendorApi<'clientId' | 'secret'>
     name: 'plaid',
     title: 'Plaid Identity Verification',
     documents: [
-      { url: 'https://plaid.com/docs/api/webhooks/webhook-verification/', read: '2026-11-22' },
-      { url: 'https://plaid.com/docs/identity-verification/webhooks/', read: '2026-11-29' },
-      { url: 'https://plaid.com/docs/api/products/identity-verification/', read: '2026-11-29' },
+      page('https://plaid.com/docs/api/webhooks/webhook-verification/', '2026-11-22'),
+      page('https://plaid.com/docs/identity-verification/webhooks/'),
+      page('https://plaid.com/docs/api/products/identity-verification/'),
     ],
     triedOn: 'documents',
     scheme: schemes.define({
@@ -55,8 +55,6 @@ export function plaid(options: { readonly api?: VendorApi<'clientId' | 'secret'>
 
 const id = 'idv_52xR9LKo77r1Np'
 
-const stated = (status: string, is: EventName) => ({ when: { status }, is })
-
 function webhook(code: string) {
   return {
     webhook_type: 'IDENTITY_VERIFICATION',
@@ -66,21 +64,7 @@ function webhook(code: string) {
   }
 }
 
-function attempt(status: string) {
-  const completed = status === 'active' ? null : '2026-01-28T15:00:39Z'
-  return {
-    id,
-    client_user_id: 'user-1',
-    created_at: '2026-01-28T14:55:09Z',
-    completed_at: completed,
-    previous_attempt_id: null,
-    status,
-    user: { name: { given_name: 'Leslie', family_name: 'Knope' } },
-    request_id: 'saKrIBuEB9qJZng',
-  }
-}
-
-const attempts: VendorDecision = {
+const attempts = behind({
   of: { webhook_type: 'IDENTITY_VERIFICATION' },
   hints: { webhook_code: 'STATUS_UPDATED' },
   request: {
@@ -90,28 +74,31 @@ const attempts: VendorDecision = {
     body: { client_id: '{clientId}', secret: '{secret}', identity_verification_id: '{id}' },
   },
   reading: {
-    name: ['status'],
     subject: ['id'],
     occurredAt: ['completed_at'],
-    rules: [
-      stated('pending_review', 'verification.submitted'),
-      stated('success', 'verification.approved'),
-      stated('failed', 'verification.rejected'),
-      stated('canceled', 'verification.canceled'),
-      stated('expired', 'verification.expired'),
-    ],
     fields: {
       clientId: 'client_user_id',
       createdAt: 'created_at',
       subjectName: ['user.name.given_name', 'user.name.family_name'],
     },
   },
-  fixtures: [
-    { body: attempt('active') },
-    { name: 'verification.submitted', body: attempt('pending_review') },
-    { name: 'verification.approved', body: attempt('success') },
-    { name: 'verification.rejected', body: attempt('failed') },
-    { name: 'verification.canceled', body: attempt('canceled') },
-    { name: 'verification.expired', body: attempt('expired') },
-  ],
-}
+  at: ['status'],
+  states: {
+    active: null,
+    pending_review: 'verification.submitted',
+    success: 'verification.approved',
+    failed: 'verification.rejected',
+    canceled: 'verification.canceled',
+    expired: 'verification.expired',
+  },
+  record: (status) => ({
+    id,
+    client_user_id: 'user-1',
+    created_at: '2026-01-28T14:55:09Z',
+    completed_at: status === 'active' ? null : '2026-01-28T15:00:39Z',
+    previous_attempt_id: null,
+    status,
+    user: { name: { given_name: 'Leslie', family_name: 'Knope' } },
+    request_id: 'saKrIBuEB9qJZng',
+  }),
+})

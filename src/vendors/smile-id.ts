@@ -2,30 +2,37 @@
 // receiver has to ask for `authenticity: 'timestamp'` by name.
 import { checkOptionNames, invalid, shown } from '../foundation/check.ts'
 import { defineVendor, type Vendor } from '../protocol/vendor.ts'
+import type { VendorApi } from '../protocol/vendor-api.ts'
+import { behind, page } from './behind.ts'
 import { bodyHmac } from './body-hmac.ts'
 
 /**
  * Smile ID. Read from its public documents and tried on deliveries made from them, not on real ones.
- * Who has seen one delivery can send any body for as long as its time is in the tolerance: results
- * keep their own names, and the handler asks the API.
+ * Who has seen one delivery can send any body for as long as its time is in the tolerance. With
+ * `api: { token }`, your API key, the status of the job decides: clear and block; attention and error decide nothing.
+ * The documents give no time of a result. Its sandbox is `baseUrl: 'https://testapi.smileidentity.com'`.
  */
 export function smileId(options: {
   readonly partnerId: string
   readonly tolerance?: number | 'none'
+  readonly api?: VendorApi<'token'>
 }): Vendor {
-  checkOptionNames('vendors.smileId', options, ['partnerId', 'tolerance'])
+  checkOptionNames('vendors.smileId', options, ['partnerId', 'tolerance', 'api'])
   const { partnerId, tolerance = 300 } = options
   if (!/^[\w-]+$/.test(partnerId ?? '')) {
     throw invalid(`partnerId must be letters and digits, got ${shown(partnerId)}`)
   }
-  return defineVendor({
+  const vendor: Vendor = {
     name: 'smileId',
     title: 'Smile ID',
     documents: [
-      {
-        url: 'https://docs.usesmileid.com/developer-resources/essentials/verification-webhooks',
-        read: '2026-11-28',
-      },
+      page(
+        'https://docs.usesmileid.com/developer-resources/essentials/verification-webhooks',
+        '2026-11-28',
+      ),
+      page(
+        'https://github.com/smileidentity/api-reference/blob/main/specs/v3/v3-verification-status.yaml',
+      ),
     ],
     triedOn: 'documents',
     scheme: bodyHmac('smile-id', 'Response-Signature', {
@@ -41,15 +48,47 @@ export function smileId(options: {
       rules: [],
       fields: { clientId: 'user_id' },
     },
-    finality: { final: [], reversible: [] },
+    finality: { final: [], reversible: ['verification.approved', 'verification.rejected'] },
     delivery: { timeout: 35_000, note: 'three repeats; POST /v3/replay/{job_id} sends one again' },
     fixtures: [{ body: result('clear') }, { body: result('block') }],
-  })
+    decisions: [jobs(partnerId)],
+  }
+  return defineVendor(vendor, options.api)
 }
+
+const jobs = (partnerId: string) =>
+  behind({
+    hints: { status: ['clear', 'block', 'attention', 'error'] },
+    request: {
+      baseUrl,
+      path: '/v3/status/{id}',
+      headers: { 'SmileID-Token': '{token}' },
+      login: {
+        method: 'POST',
+        baseUrl,
+        path: '/v3/token',
+        headers: { 'smileid-partner-id': partnerId, 'smileid-api-key': '{token}' },
+        token: 'token',
+        // Tokens are valid for 15 minutes.
+        lifetime: 600_000,
+      },
+    },
+    reading: { subject: ['job_id'], fields: { clientId: 'user_id' } },
+    at: ['status'],
+    states: {
+      processing: null,
+      clear: 'verification.approved',
+      block: 'verification.rejected',
+      attention: null,
+    },
+    record: (status) => ({ ...result(status), created_at: '2026-01-28T15:00:39.000Z' }),
+  })
+
+const baseUrl = 'https://api.smileidentity.com'
 
 const result = (status: string) => ({
   status,
   message: 'Verification complete',
-  job_id: '01J9ZK3V6T8Q4N2M7R5X0Y1B3C',
+  job_id: 'job_01h2xcejqtf2nbrexx3vqjhp41',
   user_id: 'user-1',
 })

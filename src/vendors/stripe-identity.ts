@@ -3,8 +3,9 @@
 import { checkOptionNames } from '../foundation/check.ts'
 import type { EventName } from '../protocol/names.ts'
 import { schemes } from '../protocol/scheme.ts'
-import { defineVendor, type Vendor, type VendorDecision } from '../protocol/vendor.ts'
+import { defineVendor, type Vendor } from '../protocol/vendor.ts'
 import type { VendorApi } from '../protocol/vendor-api.ts'
+import { behind, page } from './behind.ts'
 
 /**
  * Stripe Identity. Read from its public documents and tried on signatures that it has published, not
@@ -60,10 +61,10 @@ export function stripeIdentity(
 }
 
 const documents = [
-  { url: 'https://docs.stripe.com/identity/handle-verification-outcomes', read: '2026-11-22' },
-  { url: 'https://docs.stripe.com/webhooks', read: '2026-11-22' },
-  { url: 'https://docs.stripe.com/webhooks/migrate-snapshot-to-thin-events', read: '2026-11-28' },
-  { url: 'https://docs.stripe.com/api/identity/verification_sessions', read: '2026-11-29' },
+  page('https://docs.stripe.com/identity/handle-verification-outcomes', '2026-11-22'),
+  page('https://docs.stripe.com/webhooks', '2026-11-22'),
+  page('https://docs.stripe.com/webhooks/migrate-snapshot-to-thin-events', '2026-11-28'),
+  page('https://docs.stripe.com/api/identity/verification_sessions'),
 ]
 
 const session = (state: string) => `identity.verification_session.${state}`
@@ -112,7 +113,7 @@ function state(status: string) {
   }
 }
 
-const sessions: VendorDecision = {
+const sessions = behind({
   hints: { type: [`v1.${session('verified')}`, `v1.${session('canceled')}`] },
   request: {
     baseUrl: 'https://api.stripe.com',
@@ -120,18 +121,15 @@ const sessions: VendorDecision = {
     headers: { authorization: 'Bearer {token}' },
   },
   reading: {
-    name: ['status'],
     subject: ['id'],
-    rules: [
-      { when: { status: 'verified' }, is: 'verification.approved' },
-      { when: { status: 'canceled' }, is: 'verification.canceled' },
-    ],
     fields: { clientId: 'client_reference_id', createdAt: 'created' },
   },
-  fixtures: [
-    { body: state('requires_input') },
-    { body: state('processing') },
-    { name: 'verification.approved', body: state('verified') },
-    { name: 'verification.canceled', body: state('canceled') },
-  ],
-}
+  at: ['status'],
+  states: {
+    requires_input: null,
+    processing: null,
+    verified: 'verification.approved',
+    canceled: 'verification.canceled',
+  },
+  record: state,
+})

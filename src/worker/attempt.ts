@@ -151,7 +151,11 @@ function planAttempt(
   if (matching.length === 0 && !isAwaited && missing.length === 0) {
     return { kind: 'skipped', reason: 'NO_HANDLER' }
   }
-  const todo = matching.filter(({ id }) => !work.handled.includes(id))
+  // Hints come more often than decisions: one that reads as the last decision tells nothing new.
+  const isRepeated =
+    event.decidedBy === 'api' && last?.name === event.name && last.entryId !== place.entryId
+  const isNew = !isRepeated || work.source === 'replay'
+  const todo = isNew ? matching.filter(({ id }) => !work.handled.includes(id)) : []
   // An event that replaces a decision is never stale.
   const stale = replaced === undefined && finality.isStale(event, place, work.highWaterMark)
   return { event, key, todo, stale, replaced, decision, missing }

@@ -2,7 +2,7 @@ import { createReceiver, createWorker } from 'idv-webhooks'
 import { toFetch } from 'idv-webhooks/fetch'
 import { createInbox, memoryStore } from 'idv-webhooks/inbox'
 import { createSandbox } from 'idv-webhooks/sandbox'
-import type { Vendor } from 'idv-webhooks/vendors'
+import { defineVendor, type Vendor } from 'idv-webhooks/vendors'
 import { expect, onTestFinished, test } from 'vitest'
 import { secretFor, vendorsByHand } from './by-hand.ts'
 import { everyVendor } from './every-vendor.ts'
@@ -31,15 +31,17 @@ function application(vendor: Vendor | undefined, key: string = secret) {
 }
 
 async function rehearsal(vendor: Vendor | undefined) {
-  const { receiver, heard, worker } = application(vendor)
   const sandbox = await createSandbox({
     seed: 'dialects',
     secret,
     ...(vendor && { vendor }),
-    fetch: toFetch(receiver, { address: () => address }),
+    fetch: (request) => take(request),
     subscriptions: [{ url: 'http://receiver.test/webhooks' }],
   })
   onTestFinished(() => sandbox.close())
+  const reading = vendor?.decisions ? defineVendor(vendor, sandbox.api) : vendor
+  const { receiver, heard, worker } = application(reading)
+  const take = toFetch(receiver, { address: () => address })
   const answer = await sandbox.fetch(`${sandbox.baseUrl}/verifications`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', 'x-api-key': sandbox.apiKey },
@@ -55,6 +57,14 @@ async function rehearsal(vendor: Vendor | undefined) {
   return { sandbox, heard, id, settle }
 }
 
+/** The names that a vendor's events have, by themselves or by its API. */
+function namesOf(vendor: Vendor | undefined): readonly unknown[] | undefined {
+  const read = vendor?.decisions?.filter(({ hints }) => hints)
+  return (
+    vendor && [vendor, ...(read ?? [])].flatMap(({ fixtures }) => fixtures.map(({ name }) => name))
+  )
+}
+
 const senders: readonly (readonly [name: string, vendor: Vendor | undefined])[] = [
   ['the service itself', undefined],
   ...rehearsed.map((vendor) => [vendor.name, vendor] as const),
@@ -66,7 +76,8 @@ test.each(senders)(
     const { sandbox, heard, id, settle } = await rehearsal(vendor)
     await sandbox.act(id, ['start', 'submit', 'approve'])
     await settle()
-    const has = (name: string) => !vendor || vendor.fixtures.some((one) => one.name === name)
+    const names = namesOf(vendor)
+    const has = (name: string) => !names || names.includes(name)
     const told = [
       ...(has('verification.created') ? [`verification.created ${id} initiated`] : []),
       ...(has('verification.submitted') ? [`verification.submitted ${id} submitted`] : []),
@@ -83,7 +94,7 @@ test.each(senders)('the same handlers hear a decision taken back by %s', async (
   sandbox.clock.advance({ seconds: 60 })
   await sandbox.act(id, ['reject'], { force: true })
   await settle()
-  const names = vendor?.fixtures.map(({ name }) => name) ?? ['verification.rejected']
+  const names = namesOf(vendor) ?? ['verification.rejected']
   const refused = heard.filter((line) => line.startsWith('refuse'))
   const reversals = heard.filter((line) => line.startsWith('take back'))
   const mayReverse = vendor?.finality.reversible.includes('verification.approved') ?? false

@@ -22,14 +22,23 @@ export type Answer =
     }
   | 'silence'
 
-/** Serves the answers in turn; the last one repeats. */
+/** Addresses that give a token; each counts its requests. */
+const logins = ['/v3/token', '/oauth2/token']
+
+/** Serves the answers in turn; the last one repeats. A login always gets its token. */
 export async function vendorApi(...answers: readonly Answer[]) {
   const asked: Asked[] = []
+  const loggedIn: Asked[] = []
   const queue = [...answers]
   const server = createServer(async (request, response) => {
     let body = ''
     for await (const chunk of request) body += String(chunk)
     const { method, url, headers } = request
+    if (logins.includes(String(url))) {
+      loggedIn.push({ method, url, headers, body })
+      response.end(JSON.stringify({ token: 'a-token', access_token: 'a-token' }))
+      return
+    }
     asked.push({ method, url, headers, body })
     const answer = queue.length > 1 ? queue.shift() : queue[0]
     if (answer === undefined || answer === 'silence') return
@@ -47,5 +56,10 @@ export async function vendorApi(...answers: readonly Answer[]) {
     server.close()
   })
   const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  return { baseUrl, asked, answerWith: (...next: readonly Answer[]) => queue.splice(0, 9, ...next) }
+  return {
+    baseUrl,
+    asked,
+    loggedIn,
+    answerWith: (...next: readonly Answer[]) => queue.splice(0, 9, ...next),
+  }
 }

@@ -28,7 +28,7 @@ import type { SavedState, Snapshot } from './schemas/snapshot.ts'
 import { State, type StateOptions } from './state.ts'
 import type { ActionName } from './transitions.ts'
 import { publicKeyOf, vendorOf } from './vendor.ts'
-import { apiCredentials } from './vendor-api.ts'
+import { type apiCredentials, credentialsOf } from './vendor-api.ts'
 import { act, assemble, type Step } from './verifications.ts'
 
 /** An action by its name, or with its step or reason. */
@@ -160,7 +160,7 @@ export function openSandbox(options: SandboxOptions, saved?: SavedState) {
       return publicKeyOf(state.secret, state.scheme)?.pem
     },
     get api() {
-      return { ...apiCredentials, baseUrl: url(), fetch: serve }
+      return { ...credentialsOf(state.vendor), baseUrl: url(), fetch: serve }
     },
     ...sandboxCalls(state),
     async listen(options) {

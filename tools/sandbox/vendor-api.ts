@@ -1,8 +1,9 @@
 // The API of the vendor whose part a sandbox plays: the paths, the authentication and the records
 // that its preset has, and where a receiver gets the key of its signature.
+import { generateKeyPairSync } from 'node:crypto'
 import type { Context, Hono } from 'hono'
-import type { VendorDecision } from '../../src/protocol/vendor.ts'
-import type { VendorRequest } from '../../src/protocol/vendor-api.ts'
+import type { Vendor, VendorDecision } from '../../src/protocol/vendor.ts'
+import type { VendorCall } from '../../src/protocol/vendor-api.ts'
 import { recordInDialect } from '../../src/vendors/dialect.ts'
 import { jsonBody, type MountedRoute, mount } from './exchange.ts'
 import { found, HttpError } from './http-error.ts'
@@ -19,8 +20,22 @@ export const apiCredentials = {
   clientId: 'sandbox-client',
 }
 
+let pem: string | undefined
+
+/** The credentials of a vendor's API; requests to Yoti are signed with a private key. */
+export function credentialsOf(vendor: Vendor | undefined): typeof apiCredentials {
+  if (vendor?.name !== 'yoti') return apiCredentials
+  pem ??= String(
+    generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({
+      type: 'pkcs8',
+      format: 'pem',
+    }),
+  )
+  return { ...apiCredentials, secret: pem }
+}
+
 /** How a vendor gives the public key of its signature by the key's id. */
-const keyRequests: Readonly<Record<string, Pick<VendorRequest, 'path' | 'body'>>> = {
+const keyRequests: Readonly<Record<string, Pick<VendorCall, 'path' | 'body'>>> = {
   plaid: {
     path: '/webhook_verification_key/get',
     body: { client_id: '{clientId}', secret: '{secret}', key_id: '{id}' },
@@ -49,6 +64,10 @@ export function mountVendorApi(
       })),
     )
   }
+  for (const { request } of vendor?.decisions ?? []) {
+    const { login } = request
+    if (login) routes.push(routeOf(login, () => ({ [login.token]: apiCredentials.token })))
+  }
   const patterns = routes.map(({ path }) => path.replaceAll(/\{(\w+)\}/g, ':$1'))
   for (const pattern of new Set(patterns)) app.use(pattern, meetFault)
   mount(app, routes)
@@ -56,7 +75,7 @@ export function mountVendorApi(
 
 type Respond = (id: string, context: Context) => object
 
-function routeOf(request: Omit<VendorRequest, 'baseUrl'>, answer: Respond): MountedRoute {
+function routeOf(request: Omit<VendorCall, 'baseUrl'>, answer: Respond): MountedRoute {
   const { method = 'GET', path, headers = {}, body = {} } = request
   return {
     method,
@@ -64,7 +83,7 @@ function routeOf(request: Omit<VendorRequest, 'baseUrl'>, answer: Respond): Moun
     path: path.replace(/\?.*/, '').replaceAll(/[.](?=[^{]*\})/g, '_'),
     async answer(context) {
       const { raw } = context.req
-      const given = Object(method === 'POST' ? await jsonBody(raw) : undefined)
+      const given = Object(request.body ? await jsonBody(raw) : undefined)
       const isGiven =
         Object.entries(headers).every(([name, text]) => raw.headers.get(name) === filled(text)) &&
         Object.entries(body).every(
