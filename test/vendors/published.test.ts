@@ -1,9 +1,9 @@
 // Signatures that senders have published, in their documents or in the tests of their libraries.
 // This package made none of them, so they prove that it reads a scheme as its sender does.
 import { type Scheme, verify } from 'idv-webhooks'
-import { publicKey } from 'idv-webhooks/keys'
 import { senders, vendors } from 'idv-webhooks/vendors'
 import { expect, test } from 'vitest'
+import { secretFor } from './by-hand.ts'
 
 interface Published {
   readonly name: string
@@ -292,6 +292,39 @@ const published: readonly Published[] = [
     url: 'https://webhook.site/679a4f3a-dcfa-49ee-bac5-9d0edad886b9',
   },
   {
+    name: 'HubSpot v3',
+    source: 'hubspot-api-python 83aedb0, tests/spec/utils/test_signature.py',
+    scheme: senders.hubspot(),
+    secret: 'yyyyyyyy-yyyy-yyyy-yyyy-yyyyyyyyyyyy',
+    headers: {
+      'x-hubspot-request-timestamp': '15000000',
+      'x-hubspot-signature-v3': 'HPW73RUtKmcYoEDADG0s6MmGFWUzWJKAW07r8RDgcQw=',
+    },
+    body: "{'example_field':'example_value'}",
+    url: 'https://www.example.com/webhook_uri',
+    at: 15_000,
+  },
+  {
+    name: 'Wise, a delivery of its sandbox',
+    source:
+      'transferwise/digital-signatures-examples, verify-webhook-signature/verify-signature.js',
+    scheme: senders.wise(),
+    secret: `-----BEGIN PUBLIC KEY-----
+MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEAwpb91cEYuyJNQepZAVfP
+ZIlPZfNUefH+n6w9SW3fykqKu938cR7WadQv87oF2VuT+fDt7kqeRziTmPSUhqPU
+ys/V2Q1rlfJuXbE+Gga37t7zwd0egQ+KyOEHQOpcTwKmtZ81ieGHynAQzsn1We3j
+wt760MsCPJ7GMT141ByQM+yW1Bx+4SG3IGjXWyqOWrcXsxAvIXkpUD/jK/L958Cg
+nZEgz0BSEh0QxYLITnW1lLokSx/dTianWPFEhMC9BgijempgNXHNfcVirg1lPSyg
+z7KqoKUN0oHqWLr2U1A+7kqrl6O2nx3CKs1bj1hToT1+p4kcMoHXA7kA+VBLUpEs
+VwIDAQAB
+-----END PUBLIC KEY-----`,
+    headers: {
+      'x-signature-sha256':
+        'wKcKCYXAzxNgiu7xmoDm943NUni7Rz33QN8JkEA9dWSGebgndonabgSj18Y4C08OrwVmueGsED2s00M7DtJVcYKOS1i3G4TMVx+mgM3aL9djMBkQtiYNBFUd6wrPI7ZUNHv/TrlKSjTMc+6JFvUvJ7owY3z85e3I4jLRLJowMFvO8kvCJ60+1pY9wDwZvtZ//WS93LrwGjk9Dvwzpmu0w+P4J75tETT5qC3Uv0y5G2yO8SEoO3yNP/tg/BOli02niHb53vEOUWUb9bly6thnfMoXoiV/osoGxgF20R58RlvkAmezyyl1Sv542TfS2DpiwVnmjjjkCyXeSUcKookYLQ==',
+    },
+    body: '{"data":{"resource":{"id":49983981,"profile_id":16055450,"account_id":14124090,"type":"transfer"},"current_state":"incoming_payment_waiting","previous_state":null,"occurred_at":"2021-08-23T10:12:50Z"},"subscription_id":"90aa8e14-4ef1-4a56-861c-f3c9cde097ea","event_type":"transfers#state-change","schema_version":"2.0.0","sent_at":"2021-08-23T10:12:50Z"}',
+  },
+  {
     name: 'SendGrid',
     source: 'the tests of sendgrid-nodejs, packages/eventwebhook',
     scheme: senders.sendgrid(),
@@ -378,7 +411,7 @@ const timeOf = ({ at }: Published) => new Date(typeof at === 'number' ? at * 100
 
 function outcomeOf(one: Published, body: string) {
   const { scheme, secret, headers, url } = one
-  const key = scheme.algorithm === 'es256' ? publicKey(secret) : secret
+  const key = secretFor(scheme, secret)
   const delivery = { body: new TextEncoder().encode(body), headers, ...(url && { url }) }
   return verify(delivery, { secret: key, scheme, now: () => timeOf(one) })
 }
