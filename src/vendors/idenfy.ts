@@ -49,7 +49,7 @@ export function idenfy(): Vendor {
     delivery: {
       timeout: 10_000,
       success: '2xx',
-      note: 'SUSPECTED is left for you to decide and keeps its own name',
+      note: 'SUSPECTED is left for you to decide',
     },
     fixtures: [
       { name: 'verification.submitted', body: scan('APPROVED', false) },

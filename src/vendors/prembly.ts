@@ -26,7 +26,7 @@ export function prembly(): Vendor {
       rules: [{ when: { event: 'workflow.process.manual_review' }, is: 'verification.submitted' }],
     },
     finality: { final: [], reversible: [] },
-    delivery: {},
+    delivery: { note: 'its key is what Prembly calls your public key: keep it secret' },
     fixtures: [
       { name: 'verification.submitted', body: workflow('manual_review') },
       { body: workflow('completed') },

@@ -45,7 +45,7 @@ export function stripeIdentity(
     finality: { final: ['verification.approved', 'verification.canceled'], reversible: [] },
     delivery: {
       success: '2xx',
-      note: 'repeated for up to three days; requires_input lets the person try again, so it decides nothing and keeps its own name',
+      note: 'repeated for up to three days; requires_input lets the person try again, so it decides nothing',
     },
     fixtures: [
       { name: 'verification.created', body: event('created', 'requires_input') },

@@ -48,7 +48,7 @@ export function veriff(): Vendor {
     },
     delivery: {
       success: 200,
-      note: 'resubmission_requested comes five minutes late and decides nothing: it keeps its own name, as review does',
+      note: 'resubmission_requested comes five minutes late and decides nothing',
     },
     fixtures: [
       { name: 'verification.created', body: step(7001, 'started') },

@@ -15,6 +15,8 @@ declare global {
   const createReceiver: typeof core.createReceiver
   const createWorker: typeof core.createWorker
   const schemes: typeof core.schemes
+  const vendors: typeof import('idv-webhooks/vendors').vendors
+  const plaidKeys: import('idv-webhooks/keys').KeySource
   const createClient: typeof api.createClient
   const createReconciler: typeof api.createReconciler
   const reconcile: typeof api.reconcile
