@@ -34,8 +34,10 @@ function proofOf({ scheme }: Vendor): string {
 }
 
 function decisionsOf({ reading, decisions, finality }: Vendor): string {
+  const decided = reading.rules.map(({ is }) => is).filter(isDecision)
+  const isExpiry = decided.every((name) => name === 'verification.expired')
   const places = [
-    ...(reading.rules.some(({ is }) => isDecision(is)) ? ['webhook'] : []),
+    ...(decided.length > 0 ? [isExpiry ? 'webhook: expiry alone' : 'webhook'] : []),
     ...(decisions ? ['`api`'] : []),
   ]
   if (places.length === 0) return 'none'
@@ -101,12 +103,12 @@ function eventsOf(vendor: Vendor): string {
     .flatMap((name) => read.find((one) => one.name === name) ?? [])
     .at(0)
   const own = [...new Set(read.filter(({ name }) => name === '').map((one) => one.own))]
+  const inWebhook = vendor.reading.rules.some(({ is }) => isDecision(is))
   const kept = own.filter((one) => !read.some(({ name, own }) => name !== '' && own === one))
-  const decides = decisionsOf(vendor) !== 'none'
   return [
     ...(example ? [`${example.own} is \`${example.name}\`.`] : []),
     ...(kept.length > 0 ? [`Not renamed: ${kept.slice(0, 2).join(', ')}.`] : []),
-    ...(decides ? [] : ['No event decides: ask its API.']),
+    ...(inWebhook ? [] : [vendor.decisions ? 'Decisions need `api`.' : 'No event decides.']),
   ].join(' ')
 }
 
