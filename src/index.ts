@@ -42,6 +42,7 @@ export {
   toReply,
 } from './outcome/reply.ts'
 export { type Parsed, type ParseOptions, parse } from './parse.ts'
+export type { AssembledVerification } from './protocol/api-schemas.ts'
 export type {
   DecidedBy,
   Entity,
@@ -57,7 +58,6 @@ export type {
 } from './protocol/events.ts'
 export type { DecisionName, EventName, LegacyName } from './protocol/names.ts'
 export type {
-  AssembledVerification,
   Client,
   ReceivedClient,
   ReceivedVerification,

@@ -16,8 +16,9 @@ import type { Arrival, Kept } from './inbox/entry.ts'
 import type { Observe } from './observe/observe.ts'
 import type { Responder, RespondOption } from './outcome/reply.ts'
 import type { ParseOptions } from './parse.ts'
+import type { AssembledVerification } from './protocol/api-schemas.ts'
 import type { SchemaMap } from './protocol/meanings.ts'
-import type { AssembledVerification, Client } from './protocol/resources.ts'
+import type { Client } from './protocol/resources.ts'
 import type { VerifyOptions } from './verify.ts'
 
 /** The part of an inbox that a receiver uses; `createInbox` creates one. */

@@ -146,7 +146,7 @@ export interface Passage extends ReadDelivery {
 }
 
 const unclaimed: HeaderClaims = { ok: false, code: 'SIGNATURE_MISSING' }
-const noBytes = new Uint8Array()
+const noBytes = /* @__PURE__ */ new Uint8Array()
 
 /** @throws WebhookError `OPTION_INVALID` for what is not a delivery at all */
 export function toPassage(source: Source): Passage {

@@ -3,15 +3,12 @@
 import * as z from 'zod'
 import {
   assembledVerificationSchema,
-  clientSchema,
   countryCode,
-  dateTime,
   emailAddress,
-  limits,
   pageSchema,
   thirdPartySchema,
-  verificationSchema,
-} from '../protocol/resources.ts'
+} from '../protocol/api-schemas.ts'
+import { clientSchema, dateTime, limits, verificationSchema } from '../protocol/resources.ts'
 import {
   memberTypes,
   requirementNames,

@@ -1,11 +1,7 @@
 // The typed client of the service: its six endpoints, and iteration over its two lists.
 import { defined } from '../foundation/defined.ts'
-import {
-  type AssembledVerification,
-  type Client,
-  limits,
-  type Verification,
-} from '../protocol/resources.ts'
+import type { AssembledVerification } from '../protocol/api-schemas.ts'
+import { type Client, limits, type Verification } from '../protocol/resources.ts'
 import type { CallOptions } from './api-error.ts'
 import { type ClientOptions, createSender } from './client-options.ts'
 import type {

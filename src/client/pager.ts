@@ -1,7 +1,7 @@
 // Reads a list page by page, each record once, until a page says that it is the last. Counts decide
 // nothing: an empty page is not the end, and totals change during the reading.
 import { invalid } from '../foundation/check.ts'
-import type { Pagination } from '../protocol/resources.ts'
+import type { Pagination } from '../protocol/api-schemas.ts'
 
 /** One page of a list (section 2.5). */
 export interface Page<Item> {

@@ -6,11 +6,10 @@ import {
   errorBodySchema,
   errorCodes,
   openAssembledSchema,
-  openClientSchema,
-  openVerificationSchema,
   pageSchema,
   partialErrorSchema,
-} from '../protocol/resources.ts'
+} from '../protocol/api-schemas.ts'
+import { openClientSchema, openVerificationSchema } from '../protocol/resources.ts'
 import {
   ApiError,
   type ApiErrorInit,

@@ -1,5 +1,6 @@
 // The events of a pattern, as types: names, families, `*`, and deprecated names.
 import type { StandardSchemaV1 } from '@standard-schema/spec'
+import type { AssembledVerification } from '../protocol/api-schemas.ts'
 import type { EventMap, KnownEvent, ReversalEvent, UnknownEvent } from '../protocol/events.ts'
 import type { SchemaMap } from '../protocol/meanings.ts'
 import type {
@@ -9,7 +10,7 @@ import type {
   LegacyName,
   ReversalName,
 } from '../protocol/names.ts'
-import type { AssembledVerification, Client } from '../protocol/resources.ts'
+import type { Client } from '../protocol/resources.ts'
 
 /** The service's events, and the events that `schemas` replaces or adds. */
 export type EventsWith<Schemas extends SchemaMap> = Omit<EventMap, keyof Schemas> & {

@@ -183,7 +183,7 @@ function warnFailures(): Warnings {
   }
 }
 
-const warnOfGuessable = warnOnce()
+const warnOfGuessable = /* @__PURE__ */ warnOnce()
 
 /** Warns of the public secret in production, and of a secret that can be guessed outside tests. */
 export function warnIfWeak(secrets: unknown): void {

@@ -5,11 +5,9 @@ import {
   type ReceivedVerification,
   receivedClientSchema,
   receivedVerificationSchema,
-  strictClientSchema,
-  strictVerificationSchema,
 } from './resources.ts'
 
-function schemasOf<Verification, Client>(verification: Verification, client: Client) {
+export function schemasOf<Verification, Client>(verification: Verification, client: Client) {
   return {
     'verification.created': verification,
     'verification.submitted': verification,
@@ -27,16 +25,6 @@ function schemasOf<Verification, Client>(verification: Verification, client: Cli
 export const eventSchemas = /* @__PURE__ */ schemasOf(
   receivedVerificationSchema,
   receivedClientSchema,
-)
-
-/**
- * Event schemas that know only the documented values of each enum, for `createReceiver({ schemas
- * })`: a misspelt value is a type error, and a value that the service added later is in
- * `event.issues`.
- */
-export const strictEventSchemas = /* @__PURE__ */ schemasOf(
-  strictVerificationSchema,
-  strictClientSchema,
 )
 
 /** The resource type of each event. */

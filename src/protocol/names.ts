@@ -49,10 +49,11 @@ export type CanonicalName<Name extends string> = Name extends `request.${infer R
     : Name
   : Name
 
-const known: ReadonlySet<string> = new Set(eventNames)
-const canonical: ReadonlyMap<string, string> = new Map(
-  [...legacyNames, legacyFamily].map((name) => [name, name.replace('request.', 'verification.')]),
-)
+const known: ReadonlySet<string> = /* @__PURE__ */ new Set(eventNames)
+const canonical: ReadonlyMap<string, string> = /* @__PURE__ */ (() =>
+  new Map(
+    [...legacyNames, legacyFamily].map((name) => [name, name.replace('request.', 'verification.')]),
+  ))()
 
 /**
  * The canonical form of an event name or filter; other names are returned unchanged.

@@ -19,7 +19,7 @@ const rooms: readonly (readonly [room: string, files: RegExp, lines: number])[] 
   ['dispatch', /^src\/dispatch\//, 1_185],
   ['outcome and observe', /^src\/(outcome|observe)\//, 1_470],
   ['signature', /^src\/signature\//, 2_171],
-  ['protocol', /^src\/protocol\//, 2_704],
+  ['protocol', /^src\/protocol\//, 2_740],
   ['redaction', /^src\/redaction\//, 305],
   ['worker', /^src\/worker\//, 1_424],
   ['memory', /^src\/inbox\/stores\/memory\//, 616],

@@ -1,6 +1,6 @@
 import { createClient } from 'idv-webhooks/client'
 import { describe, expect, test } from 'vitest'
-import { isEmailAddress } from '../../src/protocol/resources.ts'
+import { isEmailAddress } from '../../src/protocol/api-schemas.ts'
 import { openSandbox } from '../sandbox/open-sandbox.ts'
 
 const addresses = [

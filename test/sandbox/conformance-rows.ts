@@ -3,12 +3,10 @@
 import { expect } from 'vitest'
 import {
   assembledVerificationSchema,
-  clientSchema,
   errorBodySchema,
-  limits,
   paginationSchema,
-  verificationSchema,
-} from '../../src/protocol/resources.ts'
+} from '../../src/protocol/api-schemas.ts'
+import { clientSchema, limits, verificationSchema } from '../../src/protocol/resources.ts'
 import {
   requirementNames,
   verificationStatuses,

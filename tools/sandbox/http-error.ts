@@ -2,7 +2,7 @@
 // into a response. It carries no stack and no secret.
 import type { FieldError } from '../../src/client/api-error.ts'
 import { defined } from '../../src/foundation/defined.ts'
-import { type ErrorBody, errorCodes } from '../../src/protocol/resources.ts'
+import { type ErrorBody, errorCodes } from '../../src/protocol/api-schemas.ts'
 
 export interface HttpErrorOptions {
   readonly code?: string

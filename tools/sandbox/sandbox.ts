@@ -4,7 +4,7 @@ import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { WebhookError } from '../../src/errors.ts'
 import { defined } from '../../src/foundation/defined.ts'
-import type { AssembledVerification } from '../../src/protocol/resources.ts'
+import type { AssembledVerification } from '../../src/protocol/api-schemas.ts'
 import { encode } from '../../src/signature/encoding.ts'
 import { createApp } from './app.ts'
 import {

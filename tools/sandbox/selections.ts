@@ -1,5 +1,5 @@
 // The filters, sorts and pages of the two lists (sections 2.5, 4.2 and 4.5).
-import type { Pagination } from '../../src/protocol/resources.ts'
+import type { Pagination } from '../../src/protocol/api-schemas.ts'
 import { verificationStatuses } from '../../src/protocol/values.ts'
 import type { ClientsQuery, VerificationsQuery } from './schemas/api.ts'
 import type { ClientRow, VerificationRow } from './schemas/snapshot.ts'

@@ -1,11 +1,8 @@
 // Changes of a verification: its creation and the actions of subject, operator and clock.
 // Every change sets updatedAt, extends the audit trail and, where section 6 has one, emits an event.
 import { defined } from '../../src/foundation/defined.ts'
-import {
-  type AssembledVerification,
-  limits,
-  type Requirement,
-} from '../../src/protocol/resources.ts'
+import type { AssembledVerification } from '../../src/protocol/api-schemas.ts'
+import { limits, type Requirement } from '../../src/protocol/resources.ts'
 import { HttpError, invalidFields } from './http-error.ts'
 import { subjectPath } from './paths.ts'
 import type { VerificationInput } from './schemas/api.ts'

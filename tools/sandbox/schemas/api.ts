@@ -1,17 +1,15 @@
 // The inputs of the service's endpoints as types, and the named schemas of its OpenAPI document.
 import * as z from 'zod'
 import type { endpoints } from '../../../src/client/contract.ts'
-import type { EventName } from '../../../src/protocol/names.ts'
 import {
   assembledVerificationSchema,
-  clientSchema,
-  dateTime,
   errorBodySchema,
   paginationSchema,
   thirdPartySchema,
   validationErrorSchema,
-  verificationSchema,
-} from '../../../src/protocol/resources.ts'
+} from '../../../src/protocol/api-schemas.ts'
+import type { EventName } from '../../../src/protocol/names.ts'
+import { clientSchema, dateTime, verificationSchema } from '../../../src/protocol/resources.ts'
 
 type Endpoints = typeof endpoints
 type ListQuery<Name extends 'listVerifications' | 'listClients'> = Omit<

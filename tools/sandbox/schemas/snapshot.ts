@@ -1,12 +1,8 @@
 // The sandbox's whole state as a schema: a snapshot and a data file are checked by it as a whole
 // before any of it is loaded. The types of all rows are inferred from it.
 import * as z from 'zod'
-import {
-  clientSchema,
-  dateTime,
-  thirdPartySchema,
-  verificationSchema,
-} from '../../../src/protocol/resources.ts'
+import { thirdPartySchema } from '../../../src/protocol/api-schemas.ts'
+import { clientSchema, dateTime, verificationSchema } from '../../../src/protocol/resources.ts'
 import {
   json,
   keySchema,

@@ -1,6 +1,7 @@
 // The sandbox's records as its console reads them: as its routes give them, in JSON.
 
-import type { Client, Pagination, Verification } from '../../../../src/protocol/resources.ts'
+import type { Pagination } from '../../../../src/protocol/api-schemas.ts'
+import type { Client, Verification } from '../../../../src/protocol/resources.ts'
 import type {
   AttemptProof,
   DueItem,
