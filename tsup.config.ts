@@ -3,6 +3,7 @@ import { defineConfig, type Options } from 'tsup'
 import { bundleConsole } from './scripts/bundle-console.ts'
 import { bundleWriter, embedWriter } from './scripts/bundle-writer.ts'
 import { lazyRequire } from './scripts/lazy-require.ts'
+import { mergedFiles } from './scripts/merged-files.ts'
 import { peerHints } from './scripts/peer-hints.ts'
 import {
   diagnosisByCondition,
@@ -59,6 +60,8 @@ const bundle = await bundleConsole()
 const notices = thirdPartyNotices([...inlinedTypes, ...bundle.packages])
 writeSharedFiles(bundle)
 
+const merged = await mergedFiles()
+
 const define = { __SCHEMA__: JSON.stringify(readSchema()) }
 
 const plugins = [notices, sharedFiles, embedWriter(await bundleWriter())]
@@ -96,9 +99,9 @@ export default defineConfig([
     ...both,
     // Jest, and programs that are CommonJS themselves, cannot load ES modules on every Node.
     format: ['esm', 'cjs'],
-    entry: { ...doors, ...besides },
+    entry: { ...doors, ...besides, ...merged.entries },
     platform: 'neutral',
-    esbuildPlugins: [...plugins, diagnosisByCondition],
+    esbuildPlugins: [...plugins, diagnosisByCondition, merged.plugin],
     plugins: [
       lazyRequire,
       peerHints({

@@ -41,7 +41,8 @@ export interface Responder {
   readonly handshake?: (request: HandshakeRequest) => Reply | undefined
 }
 
-const json = { 'content-type': 'application/json; charset=utf-8' } as const
+const type = 'application/json; charset=utf-8'
+const json = { 'content-type': type } as const
 
 /** Seconds after which a sender may try again when the fault is ours. */
 const retryAfter = '5'
@@ -222,8 +223,8 @@ function errorBody(code: string, message: string, statusCode: number): string {
 /** The reply to a method other than POST, if the adapter owns the method. */
 const methodNotAllowed: Reply = {
   status: 405,
-  headers: { ...json, allow: 'POST' },
-  body: errorBody('METHOD_NOT_ALLOWED', 'send events with POST', 405),
+  headers: { 'content-type': type, allow: 'POST' },
+  body: /* @__PURE__ */ errorBody('METHOD_NOT_ALLOWED', 'send events with POST', 405),
 }
 
 /**

@@ -13,7 +13,7 @@ import {
   type Path,
   pathOf,
   toDate,
-  toPath,
+  toPaths,
   valueAt,
   valueIn,
 } from './json-paths.ts'
@@ -164,25 +164,23 @@ function isOwn(body: unknown): body is Json {
   return isObject(body) && body.madeBy === ownMark
 }
 
-const parts = Object.keys(defaultEnvelope)
-
 type Paths = Readonly<Record<Part, readonly Path[]>>
 
 const defaultPaths: Paths = {
-  name: defaultEnvelope.name.map(toPath),
-  id: defaultEnvelope.id.map(toPath),
-  occurredAt: defaultEnvelope.occurredAt.map(toPath),
-  data: defaultEnvelope.data.map(toPath),
+  name: /* @__PURE__ */ toPaths(defaultEnvelope.name),
+  id: /* @__PURE__ */ toPaths(defaultEnvelope.id),
+  occurredAt: /* @__PURE__ */ toPaths(defaultEnvelope.occurredAt),
+  data: /* @__PURE__ */ toPaths(defaultEnvelope.data),
   events: [],
 }
 /** A flat body's `eventId` is surer to be the event's own than its `id`. */
-const flatIds = defaultPaths.id.toReversed()
+const flatIds = /* @__PURE__ */ toPaths(['eventId', 'id'])
 /** A flat body's `createdAt` belongs to the resource and is equal in all of its events. */
-const flatTimes = ['timestamp', 'occurredAt'].map(toPath)
-const changeTimes = ['updatedAt', 'updated_at'].map(toPath)
+const flatTimes = /* @__PURE__ */ toPaths(['timestamp', 'occurredAt'])
+const changeTimes = /* @__PURE__ */ toPaths(['updatedAt', 'updated_at'])
 
 function checkedPaths(option: EnvelopePaths): Paths {
-  checkOptionNames('envelope', option, parts)
+  checkOptionNames('envelope', option, Object.keys(defaultEnvelope))
   const paths: Record<Part, readonly Path[]> = { ...defaultPaths }
   for (const [part, value] of Object.entries(option)) {
     if (value === undefined) continue
@@ -196,7 +194,7 @@ function checkedPaths(option: EnvelopePaths): Paths {
         `envelope.${part} cannot come from a header, which is not part of the body: for an id that the scheme signs use id: { header } of the scheme`,
       )
     }
-    paths[part as Part] = (list as string[]).map(toPath)
+    paths[part as Part] = toPaths(list as string[])
   }
   return paths
 }

@@ -15,10 +15,12 @@ export interface Path {
   readonly key: string | undefined
 }
 
-export function toPath(text: string): Path {
+function toPath(text: string): Path {
   const keys = text.split('.')
   return { text, keys, key: keys.length === 1 ? text : undefined }
 }
+
+export const toPaths = (texts: readonly string[]) => texts.map(toPath)
 
 /** The value at a path. */
 export function valueIn(body: unknown, { keys }: Path): unknown {

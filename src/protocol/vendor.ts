@@ -199,11 +199,11 @@ export function decisionOf(
 }
 
 const pathLists = ['name', 'subject', 'id', 'sameAs', 'occurredAt', 'volatile'] as const
-const readingFields = [...pathLists, 'events', 'spelling', 'dedupe', 'rules', 'fields']
 
 /** A field that is misspelt, or a path where a list of them belongs, would read nothing. */
 function checkReading(reading: VendorReading): void {
-  checkOptionNames('vendor.reading', reading, readingFields)
+  const others = ['events', 'spelling', 'dedupe', 'rules', 'fields']
+  checkOptionNames('vendor.reading', reading, [...pathLists, ...others])
   checkChoice('vendor.reading.dedupe', reading.dedupe, ['body'])
   checkChoice('vendor.reading.spelling', reading.spelling, ['any'])
   for (const [field, path] of Object.entries(reading.fields ?? {})) {

@@ -17,9 +17,8 @@ export interface RunOnceDeps {
   onRoom(): void
 }
 
-export const nothingDone: RunOnceReport = {
-  ...{ done: 0, retry: 0, dead: 0, skipped: 0, released: 0, lost: 0 },
-}
+const nothing = { done: 0, retry: 0, dead: 0, skipped: 0, released: 0, lost: 0 }
+export const nothingDone: RunOnceReport = nothing
 
 /**
  * The number of empty claims in a row after which a run ends although a lane is due: a claim may look
