@@ -15,7 +15,7 @@ import { isPromise } from './host/promises.ts'
 import type { Arrival, Kept } from './inbox/entry.ts'
 import type { Observe } from './observe/observe.ts'
 import type { Responder, RespondOption } from './outcome/reply.ts'
-import type { ParseOptions } from './parse.ts'
+import type { ParseOptions, Parser } from './parse.ts'
 import type { AssembledVerification } from './protocol/api-schemas.ts'
 import type { SchemaMap } from './protocol/meanings.ts'
 import type { Client } from './protocol/resources.ts'
@@ -30,11 +30,11 @@ export interface Keeper<Tx = unknown> {
   /** Rejects where the store does not answer; a probe of `doctor` asks, and leaves nothing. */
   check?(): Promise<void>
   /**
-   * Binds the inbox to the vendor of its receivers.
+   * Binds the inbox to the vendor of its receivers, and gives it their parser.
    *
-   * @throws WebhookError `INBOX_INVALID` if it is bound to another one
+   * @throws WebhookError `INBOX_INVALID` if it is bound to another vendor
    */
-  bindVendor?(vendor: string | undefined): void
+  bind?(vendor: string | undefined, parser: Parser): void
   /** The time before which it may have forgotten what it had, whatever it is set to by now. */
   remembersSince?(): Promise<Date | undefined>
   readonly capabilities?: { readonly tx: boolean; readonly dedupeDays?: number }

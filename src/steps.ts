@@ -63,8 +63,8 @@ export class Steps {
     this.verifier = createVerifier({ secret, ...defined({ scheme, authenticity }) })
     this.intake = new Intake(limits)
     this.keeper = inbox
-    inbox?.bindVendor?.(vendor?.name)
     this.parser = createParser(options)
+    inbox?.bind?.(vendor?.name, this.parser)
     this.peek = createPeek(options)
     this.withData = createWithData(options)
     const deps = { withData: this.withData, now: this.milliseconds }

@@ -108,9 +108,36 @@ export interface StoreStats {
   readonly latency?: readonly StoredLatency[]
 }
 
+/** A place in the order in which entries were done. */
+export interface DonePlace {
+  readonly settledAt: number
+  readonly seq: number
+}
+
+/** An entry that was done. */
+export interface DoneEntry extends DonePlace {
+  readonly id: string
+  readonly lane: string
+  readonly name?: string
+}
+
+/** Asks for entries that are done and not erased. */
+export interface DoneQuery {
+  /** Only entries behind this place. */
+  readonly after: DonePlace
+  /** Only entries of these lanes, without a tenant or with any. */
+  readonly lanes?: readonly string[]
+  readonly limit: number
+}
+
 /** The part of a store that operators use. */
 export interface AdminStore {
   find(query: StoreQuery): Promise<readonly StoredEntry[]>
+  /**
+   * Returns entries in the order of their places. It is called up to 100 times a second while
+   * something waits, so it must read few rows.
+   */
+  findDone(query: DoneQuery): Promise<readonly DoneEntry[]>
   /** Resolves with the number of entries that were opened. */
   reopen(reopening: Reopening): Promise<number>
   /** A dead entry becomes skipped and its lane goes on; false when it was not dead. */

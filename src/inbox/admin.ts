@@ -216,7 +216,8 @@ async function isThere({ store }: OpenInbox, id: string): Promise<boolean> {
   return (await store.find({ ids: [id], limit: 1 })).length > 0
 }
 
-function laneOf(inbox: OpenInbox, entity: Entity | string, tenant?: string | null): string {
+/** The lane of an entity; without `tenant` it means that lane of every tenant. */
+export function laneOf(inbox: OpenInbox, entity: Entity | string, tenant?: string | null): string {
   const { type, id } = typeof entity === 'string' ? partsOf(entity) : entity
   const { fingerprints } = inbox
   return (tenant ? fingerprints.within(tenant) : fingerprints).of('lane', type, id)

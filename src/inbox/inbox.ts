@@ -3,7 +3,8 @@
 import { randomBytes } from 'node:crypto'
 import { blamingCaller, WebhookError } from '../errors.ts'
 import { type Clock, createAgeClock } from '../foundation/clock.ts'
-import type { Entity } from '../protocol/events.ts'
+import { createParser, type Parser } from '../parse.ts'
+import type { Entity, WebhookEvent } from '../protocol/events.ts'
 import {
   type EntryPage,
   InboxAdmin,
@@ -23,6 +24,7 @@ import { type EntryDeps, toNewEntry } from './new-entry.ts'
 import { assignedEntry, toRecurrence } from './recurrence.ts'
 import { keysPurged, purge, sweepTime } from './retention.ts'
 import type { InboxStore, StoreCapabilities } from './store.ts'
+import { Waiters, type WaitForOptions } from './waiters.ts'
 import type { Work } from './work.ts'
 import type { Inserted, NewEntry } from './work-store.ts'
 
@@ -56,6 +58,14 @@ export interface Inbox<Tx = unknown> {
   /** One entry. Its payload is a person's data, so it is included only on request. */
   get(id: string, options?: GetOptions): Promise<Entry | undefined>
   stats(options?: StatsOptions): Promise<InboxStats>
+  /**
+   * Resolves with the first event of an entity once it is done, in whichever process; with undefined at
+   * the `timeout`. A repeated call with the same `since` also finds what was done between the two.
+   *
+   * @throws WebhookError `INBOX_INVALID` if this process lacks the receiver that reads the event
+   * @example const decision = await inbox.waitFor('verification:ver_1', { since, timeout: 20_000 })
+   */
+  waitFor(entity: Entity | string, options: WaitForOptions): Promise<WebhookEvent | undefined>
   /**
    * Gives dead or skipped entries to the handlers that have not succeeded; returns how many. An id or
    * `state: 'retry'` includes entries that wait for their retry: they run at once.
@@ -112,6 +122,9 @@ export class DurableInbox extends InboxAdmin implements Inbox {
   /** The vendor whose events it holds, once a receiver or a worker has bound it. */
   #vendor: { readonly name: string | undefined } | undefined
   #isVendorChecked = false
+  readonly #waiters: Waiters
+  /** The parser of the last receiver that was bound. */
+  #parser: Parser | undefined
 
   constructor(options: InboxOptions) {
     super()
@@ -131,6 +144,11 @@ export class DurableInbox extends InboxAdmin implements Inbox {
       assigned: (work, arrival) => this.#assigned(work, arrival),
       wake: () => this.wake(),
     })
+    this.#waiters = new Waiters({
+      ...{ store, now, opened: () => this.opened() },
+      ask: (work) => withDeadline(limits.timeout, work),
+      parser: () => this.#parser ?? createParser({}),
+    })
   }
 
   async open(): Promise<void> {
@@ -139,6 +157,7 @@ export class DurableInbox extends InboxAdmin implements Inbox {
 
   async close(): Promise<void> {
     this.leases.reset()
+    this.#waiters.close()
     this.#isVendorChecked = false
     const opening = this.#opening
     this.#opening = undefined
@@ -155,9 +174,10 @@ export class DurableInbox extends InboxAdmin implements Inbox {
   }
 
   /** @throws WebhookError `INBOX_INVALID` if a receiver for another vendor has the inbox */
-  bindVendor(name: string | undefined): void {
+  bind(name: string | undefined, parser: Parser): void {
     this.#vendor ??= { name }
     if (this.#vendor.name !== name) throw otherVendor('inbox', this.#vendor.name, name)
+    this.#parser = parser
   }
 
   /** Opens the inbox for the worker of a vendor's receiver. */
@@ -175,6 +195,10 @@ export class DurableInbox extends InboxAdmin implements Inbox {
   /** Keeps the events of one delivery in one commit. */
   keepAll(arrivals: readonly Arrival[]): Promise<Kept> {
     return withDeadline(this.timeout, (signal) => this.#keepAll(arrivals, signal))
+  }
+
+  waitFor(entity: Entity | string, options: WaitForOptions): Promise<WebhookEvent | undefined> {
+    return this.#waiters.waitFor(entity, options)
   }
 
   async remembersSince(): Promise<Date | undefined> {

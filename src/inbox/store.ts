@@ -66,6 +66,11 @@ export interface InboxStore<Tx = unknown> extends WorkStore<Tx>, AdminStore, Met
    * @throws WebhookError `STORE_FAILED`, `STORE_UNSUITABLE`, `STORE_OWNED`, `STORE_DAMAGED`
    */
   open(wake: () => void): Promise<void>
+  /**
+   * Calls `heard` soon after entries were done, also by another process, until the returned function
+   * is called. A store without it is asked 50 times a second while something waits.
+   */
+  onDone?(heard: () => void): () => void
   /** Closes the store; its leases lapse at once. */
   close(): Promise<void>
 }

@@ -72,6 +72,7 @@ function handleOf({ data, owners, holders }: Shared, owner: number, flaw?: Flaw)
     assign: async (assignment) =>
       holds(assignment.lease) ? data.assign(assignment) : ('lost' as const),
     find: (query) => data.find(query),
+    findDone: (query) => data.findDone(query),
     reopen: async (reopening) => {
       const opened = await data.reopen(reopening)
       wakeAll()

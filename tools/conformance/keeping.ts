@@ -43,6 +43,30 @@ export const keepingCases: StoreCases = {
       found?.body?.fill(0)
     }
   },
+  'finds what is done in the order of settlement, behind a place': async (store) => {
+    const entries = await kept(store, { lane: 'a' }, { lane: 'b.t' }, { lane: 'bc' }, { lane: 'd' })
+    const [a, b, c] = entries
+    const claimed = await claim(store)
+    const [one, two, three] = entries.map(({ id }) => claimed.find((each) => each.id === id))
+    if (!one || !two || !three) throw new Error('an entry was not claimed')
+    await settle(store, three, { to: 'done', at: start + 1 })
+    await settle(store, one, { to: 'done', at: start + 2 })
+    await settle(store, two, { to: 'done', at: start + 2 })
+    const found = async (after = { settledAt: 0, seq: 0 }, lanes?: string[], limit = 9) =>
+      store.findDone({ after, limit, ...(lanes && { lanes }) })
+    const { id, lane, name } = b
+    const last = { id, lane, name, seq: two.seq, settledAt: start + 2 }
+    const all = await found()
+    same(idsOf(all), idsOf([c, a, b]))
+    same(all[2], last)
+    same(idsOf(await found(undefined, undefined, 1)), [c.id], 'one')
+    same(idsOf(await found(all[1])), [b.id], 'behind a place of the same time')
+    same(idsOf(await found({ settledAt: start + 1, seq: three.seq })), idsOf([a, b]))
+    same(idsOf(await found(undefined, ['b', 'd'])), [b.id], 'of lanes, with any tenant')
+    await store.forget('b', start)
+    await store.reopen({ ids: [a.id], from: ['done'], now: start, replay: true })
+    same(idsOf(await found()), [c.id], 'after a forget and a replay')
+  },
   'stores bytes without a key or a name': async (store) => {
     const { key: _, name: __, receivedName: ___, ...bare } = newEntry()
     same((await store.insert(bare)).kind, 'stored')

@@ -132,6 +132,19 @@ export const sharedCases: StoreCases = {
     await store.reopen({ ids: [entry.id], from: ['dead'], now: start })
     await again
   },
+  'tells every handle that waits what another one has settled': async (store, { beside }) => {
+    if (!store.onDone) return
+    const woken = await waking(async (heard) => {
+      const other = await beside()
+      other.onDone?.(heard)
+      return other
+    })
+    await store.insert(newEntry())
+    await sleep(50)
+    const settled = woken('settled')
+    await settleNext(store, { to: 'done' })
+    await settled
+  },
   'returns one value to all concurrent calls of recall': async (store, { beside }) => {
     const stores: readonly InboxStore[] = [store, await beside(), await beside()]
     const values = await Promise.all(

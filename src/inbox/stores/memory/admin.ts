@@ -2,6 +2,8 @@
 import { defined } from '../../../foundation/defined.ts'
 import type {
   AdminStore,
+  DoneEntry,
+  DoneQuery,
   LatencyQuery,
   Purge,
   Purged,
@@ -16,6 +18,7 @@ import { erase, type MemoryRow, type MemoryTables, tenantOf } from './tables.ts'
 export function adminOf(tables: MemoryTables): AdminStore {
   return {
     find: async (query) => find(tables, query),
+    findDone: async (query) => findDone(tables, query),
     reopen: async ({ ids, ...reopening }) =>
       ids.filter((id) => reopen(tables, id, reopening)).length,
     dismiss: async (id, now) => {
@@ -59,6 +62,19 @@ function find(tables: MemoryTables, query: StoreQuery): readonly StoredEntry[] {
   const from = query.after === undefined ? 0 : after === -1 ? all.length : after + 1
   const found = all.slice(from).filter((row) => fits(tables, row, query))
   return found.slice(0, query.limit).map((row) => toStored(row, query.withBody === true))
+}
+
+function findDone(tables: MemoryTables, { after, lanes, limit }: DoneQuery): readonly DoneEntry[] {
+  return [...tables.byId.values()]
+    .flatMap(({ id, lane, name, seq, state, settledAt = 0, metadata }) => {
+      const isBehind =
+        settledAt > after.settledAt || (settledAt === after.settledAt && seq > after.seq)
+      const isMeant = !lanes || lanes.includes(lane.split('.', 1)[0] ?? lane)
+      const isFound = state === 'done' && metadata && isBehind && isMeant
+      return isFound ? [defined({ id, lane, name, seq, settledAt })] : []
+    })
+    .sort((one, two) => one.settledAt - two.settledAt || one.seq - two.seq)
+    .slice(0, limit)
 }
 
 function reopen(

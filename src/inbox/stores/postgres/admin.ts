@@ -18,6 +18,16 @@ const statsSql = `select
   (select due from idv.lanes where due is not null and due <= $1::bigint order by due limit 1) as due,
   (select stored_at from idv.entries order by seq desc limit 1) as newest`
 
+const doneColumns = 'e.id, e.lane, e.name, e.seq, e.settled_at'
+const behind = `not e.erased and e.settled_at >= $1::bigint
+  and (e.settled_at > $1::bigint or e.seq > $2::bigint) order by e.settled_at, e.seq limit $3::int`
+const doneSql = `select ${doneColumns} from idv.entries e
+  where e.state = 'done' and e.settled_at is not null and ${behind}`
+/** By the index of lanes: `offset 0` keeps the planner from comparing each lane with each entry. */
+const doneInLanesSql = `select ${doneColumns} from json_array_elements_text($4::json) l
+  cross join lateral (select * from idv.entries n where n.lane >= l and n.lane < l || '/' offset 0) e
+  where e.state = 'done' and ${behind}`
+
 /** The latency of each handler: `since`, `limit` and `target` of the entries that were done last. */
 const latencySql = `
 with done as (
@@ -50,6 +60,14 @@ export function adminOf(statements: Statements, changed: () => void): AdminStore
     find: async (query) => {
       const { sql, values } = findStatement(query)
       return (await statements.run(sql, values, long)).map(toStored)
+    },
+    findDone: async ({ after: { settledAt, seq }, lanes, limit }) => {
+      const values = [settledAt, seq, limit, ...(lanes ? [toJson(lanes)] : [])]
+      const rows = await statements.run(lanes ? doneInLanesSql : doneSql, values)
+      return rows.map(({ id, lane, name, seq, settled_at: at }) => ({
+        ...{ id: String(id), lane: String(lane), seq: Number(seq), settledAt: Number(at) },
+        ...(name !== null && { name: String(name) }),
+      }))
     },
     reopen: async ({ ids, from, now, replay = false, setAside = false }) => {
       const values = [toJson(ids), toJson(from), Math.floor(now), replay, setAside]

@@ -12,6 +12,10 @@ const limit = 10_000
 const firstWait = 200
 const maxWait = 5_000
 
+/** Milliseconds between two announcements of a process that waits, and for which one counts. */
+const waitsEvery = 4_000
+const waitsFor = 10_000
+
 /** Announcements of one store on one channel. */
 export class Announcements {
   readonly #statements: Statements
@@ -22,6 +26,12 @@ export class Announcements {
   #heard = new Set<(payload: string) => void>()
   #last = Number.NEGATIVE_INFINITY
   #timer: ReturnType<typeof setTimeout> | undefined
+  /** The announcements to send next. */
+  readonly #next = new Set<'kept' | 'done'>()
+  readonly #waiters = new Set<() => void>()
+  #waiting: ReturnType<typeof setInterval> | undefined
+  /** Until then another process waits for what is done. */
+  #waitsUntil = 0
   #isOpen = false
   #isRetrying = false
 
@@ -63,16 +73,42 @@ export class Announcements {
    * Notifies the other processes soon. Never within the transaction that keeps: a commit that
    * notifies holds a lock of the whole cluster, and then all commits wait for each other.
    */
-  announce(): void {
-    if (this.#timer || !this.#isOpen) return
+  announce(what: 'kept' | 'done' = 'kept'): void {
+    if (!this.#isOpen) return
+    this.#next.add(what)
+    if (this.#timer) return
     const wait = Math.max(0, this.#last + every - performance.now())
     this.#timer = setTimeout(() => {
       this.#timer = undefined
       this.#last = performance.now()
-      // A lost announcement costs a second: the worker polls.
-      this.#send(String(this.#owner.id)).catch(() => {})
+      for (const one of this.#next) this.#say(one)
+      this.#next.clear()
     }, wait)
     this.#timer.unref?.()
+  }
+
+  /** Wakes the waiters here; the other processes only if one of them has said that it waits. */
+  done(): void {
+    for (const heard of this.#waiters) heard()
+    if (performance.now() < this.#waitsUntil) this.announce('done')
+  }
+
+  /** Calls `heard` when entries were done, until the returned function is called. */
+  onDone(heard: () => void): () => void {
+    this.#waiters.add(heard)
+    if (this.#waiters.size === 1) {
+      this.#say('waits')
+      this.#waiting = setInterval(() => this.#say('waits'), waitsEvery)
+    }
+    return () => {
+      this.#waiters.delete(heard)
+      if (this.#waiters.size === 0) clearInterval(this.#waiting)
+    }
+  }
+
+  /** A lost announcement costs a second: workers and waiters poll. */
+  #say(what: string): void {
+    this.#send(`${what} ${this.#owner.id}`).catch(() => {})
   }
 
   async close(limit: number): Promise<void> {
@@ -129,6 +165,10 @@ export class Announcements {
 
   #onNotification(payload: string): void {
     for (const heard of this.#heard) heard(payload)
-    if (payload !== String(this.#owner.id) && !payload.startsWith('test ')) this.#wake()
+    const [what, owner] = payload.split(' ')
+    if (owner === String(this.#owner.id)) return
+    if (what === 'kept') this.#wake()
+    else if (what === 'waits') this.#waitsUntil = performance.now() + waitsFor
+    else if (what === 'done') for (const heard of this.#waiters) heard()
   }
 }

@@ -124,6 +124,7 @@ function composed(driver: PostgresDriver, settings: PostgresSettings): InboxStor
     // A move needs the inbox for itself.
     ...(isBeside ? {} : { copy: postgresCopy(statements, owner) }),
     now: () => owner.clock.now(),
+    onDone: (heard) => announcements.onDone(heard),
     open: async (wake) => {
       statements.isOpen = true
       try {

@@ -170,5 +170,6 @@ async function settle(
   for (const due of dues) claims.window.lower(due)
   // A claim that ran beside this statement has not seen the lanes that go on.
   if (dues.length > 0) announcements.wake()
+  announcements.done()
   return answers
 }

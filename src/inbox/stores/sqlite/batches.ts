@@ -14,7 +14,12 @@ import { InboxTables } from './tables.ts'
 import { WalCheckpoint } from './wal-checkpoint.ts'
 
 /** Reads change nothing, so the other calls of a batch are committed even if a read fails. */
-const reads: ReadonlySet<WriterMethod> = new Set<WriterMethod>(['find', 'stats', 'lapsed'])
+const reads: ReadonlySet<WriterMethod> = new Set<WriterMethod>([
+  'find',
+  'findDone',
+  'stats',
+  'lapsed',
+])
 
 export class Batches {
   readonly epoch: number | undefined

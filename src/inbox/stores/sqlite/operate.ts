@@ -1,6 +1,12 @@
 // Calls of operators: find, reopen, dismiss, count, settings.
 import { defined } from '../../../foundation/defined.ts'
-import type { Reopening, StoredEntry, StoredLatency } from '../../admin-store.ts'
+import type {
+  DoneEntry,
+  DoneQuery,
+  Reopening,
+  StoredEntry,
+  StoredLatency,
+} from '../../admin-store.ts'
 import { type EntryFailure, type EntryState, isSetAside } from '../../entry.ts'
 import type { CallHandlers } from './calls.ts'
 import { conditions } from './conditions.ts'
@@ -18,7 +24,7 @@ const storedColumns = `e.seq, e.id, e.state, e.source, e.name, e.received_name a
   e.settled_at as settledAt, e.reason, e.failures, e.generation, e.conflict_of as conflictOf,
   e.bytes, c.metadata`
 
-type OperatorCall = 'recall' | 'remember' | 'find' | 'reopen' | 'dismiss' | 'stats'
+type OperatorCall = 'recall' | 'remember' | 'find' | 'findDone' | 'reopen' | 'dismiss' | 'stats'
 
 export function operatorCalls(tables: InboxTables): Pick<CallHandlers, OperatorCall> {
   const { sql } = tables
@@ -42,6 +48,7 @@ export function operatorCalls(tables: InboxTables): Pick<CallHandlers, OperatorC
       const rows = prepared<StoredRow>(tables.db, text).all(...values, query.limit)
       return rows.map((row) => toStored(tables, row))
     },
+    findDone: (query) => findDone(tables, query),
     reopen: (reopening) => reopen(tables, reopening),
     dismiss: (id, now) => {
       const head = tables.head(id)
@@ -72,6 +79,19 @@ export function operatorCalls(tables: InboxTables): Pick<CallHandlers, OperatorC
       })
     },
   }
+}
+
+/** By the index of times, or of lanes: `<lane>` and `<lane>.…` of any tenant end before `<lane>/`. */
+function findDone({ sql }: InboxTables, { after, lanes, limit }: DoneQuery): readonly DoneEntry[] {
+  const all = 'idv_entries e indexed by idv_entries_settled'
+  const inLanes = `json_each(?) l cross join idv_entries e indexed by idv_entries_lane
+    on e.lane >= l.value and e.lane < l.value || '/'`
+  const rows = sql<Nullable<DoneEntry>>(`select e.id, e.lane, e.name, e.seq,
+    e.settled_at as settledAt from ${lanes ? inLanes : all}
+    where e.state = 'done' and e.erased = 0 and e.settled_at is not null
+    and (e.settled_at, e.seq) > (?, ?) order by e.settled_at, e.seq limit ?`)
+  const of = lanes ? [JSON.stringify(lanes)] : []
+  return rows.all(...of, after.settledAt, after.seq, limit).map((row) => present(row))
 }
 
 function reopen(tables: InboxTables, reopening: Reopening): number {

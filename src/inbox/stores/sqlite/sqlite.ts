@@ -166,6 +166,7 @@ function adminOf(handle: FileHandle): AdminStore {
   return {
     // Long searches are carried out beside the writer.
     find: (query) => handle.file[query.ids ? 'queue' : 'reader'].call('find', [query]),
+    findDone: (query) => handle.file.reader.call('findDone', [query]),
     stats: (...args) => handle.file[args[1] ? 'reader' : 'queue'].call('stats', args),
     dismiss: (id, now) => handle.file.queue.call('dismiss', [id, now]),
     purge: (purge) => handle.file.queue.call('purge', [purge]),
