@@ -5,7 +5,7 @@ import { defined } from '../foundation/defined.ts'
 import { warn } from '../foundation/warn.ts'
 import { type LeaseHolder, processState } from '../host/process.ts'
 import { isDevelopment } from '../host/runtime.ts'
-import { isFinal } from '../protocol/names.ts'
+import { isEventName, isFinal } from '../protocol/names.ts'
 import { unpackContent } from './content.ts'
 import type { Encryption } from './encryption.ts'
 import type { Arrival, EntryFailure, EntryReason } from './entry.ts'
@@ -238,12 +238,16 @@ export class Leases {
     return store.now ? store.now().getTime() : now
   }
 
-  #settlement({ attempt }: Work, verdict: Ended, handled: readonly string[]) {
+  #settlement({ attempt, name }: Work, verdict: Ended, handled: readonly string[]) {
     const at = this.#deps.now().getTime()
     switch (verdict.kind) {
       case 'done': {
-        const highWaterMark = verdict.occurrence && highWaterMarkOf(verdict.occurrence, at)
-        return { to: 'done', at, handled, ...(highWaterMark && { highWaterMark }) } as const
+        const { occurrence } = verdict
+        if (!occurrence) return { to: 'done', at, handled } as const
+        const isRenamed = occurrence.name !== name && isEventName(occurrence.name)
+        const highWaterMark = highWaterMarkOf(occurrence, at)
+        const renamed = isRenamed && { name: occurrence.name }
+        return { to: 'done', at, handled, highWaterMark, ...renamed } as const
       }
       case 'skipped':
         return { to: 'skipped', at, handled, reason: verdict.reason } as const

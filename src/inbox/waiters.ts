@@ -1,5 +1,5 @@
-// Waits for events until they are handled. However many wait, one statement a look finds the entries
-// that were done since the last look; for new waiters another one finds those that were done before.
+// The waiters of an inbox. However many wait, a look finds what was done since the last look by one
+// statement; another one finds what was done before of the entities of new waiters.
 import { WebhookError } from '../errors.ts'
 import { orAborted } from '../foundation/abortable.ts'
 import { checkMilliseconds, checkOptionNames, invalid, shown } from '../foundation/check.ts'
@@ -7,7 +7,13 @@ import type { Clock } from '../foundation/clock.ts'
 import { observedName } from '../observe/observe.ts'
 import type { Parser } from '../parse.ts'
 import type { Entity, WebhookEvent } from '../protocol/events.ts'
-import { canonicalName, covers, decisionNames, reversalName } from '../protocol/names.ts'
+import {
+  canonicalName,
+  covers,
+  decisionNames,
+  isEventName,
+  reversalName,
+} from '../protocol/names.ts'
 import { laneOf, type OpenInbox } from './admin.ts'
 import type { DoneEntry, DonePlace, DoneQuery } from './admin-store.ts'
 import { unpackContent } from './content.ts'
@@ -18,7 +24,7 @@ import type { InboxStore } from './store.ts'
 export interface WaitForOptions {
   /** Names of events, families (`client.*`) or `*`. By default the four decisions. */
   readonly names?: string | readonly string[]
-  /** Also finds an event that was handled since then; by default only from now on. */
+  /** The first moment that counts, which may be over; by default the call. */
   readonly since?: Date | string
   /** Milliseconds to wait at most; 0 looks once. */
   readonly timeout: number
@@ -75,7 +81,7 @@ export class Waiters {
   readonly #new = new Set<Waiter>()
   #stop: (() => void) | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
-  /** Entries that were done before then were found, except for those that commit late. */
+  /** The time of the last entry that was found; an earlier one may still commit. */
   #cursor = 0
   /** When the last look began, and the last one for entries that commit late. */
   #lookedAt = 0
@@ -246,6 +252,10 @@ export class Waiters {
     const parsed = parser()(opened.delivery, source, { name, part: opened.part })
     const event = parsed.ok ? parsed.event : undefined
     if (event && observedName(event.name, event.known) === name) return event
+    // The vendor's API gave its decision.
+    if (event?.vendor !== undefined && !event.known && name !== undefined && isEventName(name)) {
+      return { ...event, name, known: true, decidedBy: 'api' } as unknown as WebhookEvent
+    }
     throw new WebhookError(
       'INBOX_INVALID',
       `waitFor cannot read ${name} as its worker did: create its receiver in this process too, createReceiver({ inbox, … })`,

@@ -145,8 +145,9 @@ interface Failed {
  * failures, if any, replace the known ones.
  */
 export type Settlement = Settled &
+  /** `name`: handlers got the event under this name, because a vendor's API gave its decision. */
   (
-    | { readonly to: 'done'; readonly highWaterMark?: HighWaterMark }
+    | { readonly to: 'done'; readonly highWaterMark?: HighWaterMark; readonly name?: string }
     | ({ readonly to: 'retry'; readonly due: number } & Failed)
     /**
      * `hold`: the lane stops at this entry until it is redriven or dismissed. A lane of its own

@@ -63,6 +63,24 @@ describe.each(Object.keys(makers))('%s', (name) => {
     })
   })
 
+  test('a wait ends with the decision that handlers got, and the entry has its name', async () => {
+    const api = await vendorApi({ record: recordOf(plain, 'verification.approved') })
+    const vendor = make({ ...credentials, baseUrl: api.baseUrl })
+    const { deliver, inbox } = receiving(vendor, { store: sqliteStore(temporaryFile()) })
+    await deliver(hint)
+    const [entry] = (await inbox?.find({}))?.entries ?? []
+    expect(entry?.name).toBe('verification.approved')
+    const options = { timeout: 0, since: new Date(at) }
+    const decision = entry?.entity && (await inbox?.waitFor(entry.entity, options))
+    const { name: approved } = entry ?? {}
+    expect(decision).toMatchObject({ name: approved, known: true, decidedBy: 'api' })
+    expect(api.asked).toHaveLength(1)
+    // A replay asks the API again.
+    await inbox?.replay(entry?.id ?? '')
+    await deliver({ ...Object(hint), again: true })
+    expect(api.asked.length).toBeGreaterThan(1)
+  })
+
   test('no attempt comes earlier than the vendor asks', async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: at })
     onTestFinished(() => void vi.useRealTimers())

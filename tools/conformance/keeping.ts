@@ -49,7 +49,7 @@ export const keepingCases: StoreCases = {
     const claimed = await claim(store)
     const [one, two, three] = entries.map(({ id }) => claimed.find((each) => each.id === id))
     if (!one || !two || !three) throw new Error('an entry was not claimed')
-    await settle(store, three, { to: 'done', at: start + 1 })
+    await settle(store, three, { to: 'done', at: start + 1, name: 'verification.rejected' })
     await settle(store, one, { to: 'done', at: start + 2 })
     await settle(store, two, { to: 'done', at: start + 2 })
     const found = async (after = { settledAt: 0, seq: 0 }, lanes?: string[], limit = 9) =>
@@ -59,6 +59,7 @@ export const keepingCases: StoreCases = {
     const all = await found()
     same(idsOf(all), idsOf([c, a, b]))
     same(all[2], last)
+    same(all[0]?.name, 'verification.rejected', 'the name that handlers got')
     same(idsOf(await found(undefined, undefined, 1)), [c.id], 'one')
     same(idsOf(await found(all[1])), [b.id], 'behind a place of the same time')
     same(idsOf(await found({ settledAt: start + 1, seq: three.seq })), idsOf([a, b]))

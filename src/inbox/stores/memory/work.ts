@@ -128,6 +128,7 @@ function settle(tables: MemoryTables, row: MemoryRow, settlement: Settlement): v
   }
   if (to === 'done') {
     delete row.reason
+    Object.assign(row, defined({ name: settlement.name }))
     if (settlement.highWaterMark) raise(tables, row.lane, settlement.highWaterMark, at)
   }
   tables.advance(row.lane, at)

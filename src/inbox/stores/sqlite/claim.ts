@@ -111,9 +111,12 @@ function settle(tables: InboxTables, head: EntryHead, settlement: Settlement): v
       ...[settlement.due, settlement.reason, failures, head.seq],
     )
   } else {
-    const reason = to === 'done' ? null : settlement.reason
-    sql(`update idv_entries set state = ?, settled_at = ?, reason = ?, failures = ?, due = null
-      where seq = ?`).run(to, at, reason, to === 'dead' ? failures : null, head.seq)
+    const { name = null, reason } =
+      to === 'done' ? { ...settlement, reason: null } : { reason: settlement.reason }
+    sql(`update idv_entries set state = ?, settled_at = ?, reason = ?, failures = ?, due = null,
+      name = coalesce(?, name) where seq = ?`).run(
+      ...[to, at, reason, to === 'dead' ? failures : null, name, head.seq],
+    )
   }
   tables.moved('leased', to === 'released' ? 'stored' : to)
   if (to === 'done' && settlement.highWaterMark) {

@@ -81,7 +81,7 @@ export function operatorCalls(tables: InboxTables): Pick<CallHandlers, OperatorC
   }
 }
 
-/** By the index of times, or of lanes: `<lane>` and `<lane>.…` of any tenant end before `<lane>/`. */
+/** Finds entries by their times, or by lanes: `<lane>` and `<lane>.<tenant>` come before `<lane>/`. */
 function findDone({ sql }: InboxTables, { after, lanes, limit }: DoneQuery): readonly DoneEntry[] {
   const all = 'idv_entries e indexed by idv_entries_settled'
   const inLanes = `json_each(?) l cross join idv_entries e indexed by idv_entries_lane

@@ -11,14 +11,14 @@ begin
     -- In the order in which leases are renewed; of those that end one attempt the first counts.
     select distinct on (y.lane, y.seq) x.*, y.seq from json_to_recordset(p_settlements::json) as x(
         ord int, id text, fence int, owner int, "to" text, at bigint, handled json,
-        "highWaterMark" json)
+        "highWaterMark" json, name text)
       cross join lateral (select e.seq, e.lane, e.state, e.fence, e.owner from idv.entries e
         where e.id = x.id offset 0) y
       where y.state = 'leased' and y.fence = x.fence and y.owner = x.owner
       order by y.lane, y.seq, x.ord
   ), e as (
     update idv.entries e set state = 'done', settled_at = s.at, reason = null, due = null,
-        failures = null from s
+        failures = null, name = coalesce(s.name, e.name) from s
       where s."to" = 'done' and e.seq = s.seq and e.state || '' = 'leased' and e.fence = s.fence
       and e.owner = s.owner and not e.erased
       returning e.seq, e.lane, s.ord, s.at, s.handled, s."highWaterMark" as mark
