@@ -47,8 +47,8 @@ describe('lines', () => {
     expect(sum(code.filter((file) => roomOf(file) === room))).toBeLessThanOrEqual(lines)
   })
 
-  test('all rooms together have at most 50,000 lines in 375 files', () => {
-    expect(sum(code)).toBeLessThanOrEqual(50_000)
+  test('all rooms together have at most 50,500 lines in 375 files', () => {
+    expect(sum(code)).toBeLessThanOrEqual(50_500)
     expect(code.length).toBeLessThanOrEqual(375)
   })
 })
