@@ -3,8 +3,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { promisify } from 'node:util'
 import { expect, onTestFinished, test } from 'vitest'
-import { toCurl } from '../../tools/console/pages/export.ts'
-import { laidOut } from '../../tools/console/pages/text.ts'
+import { laidOut, toCurl } from '../../tools/console/pages/text.ts'
 import { listening } from './listening.ts'
 
 // A terminal takes the first as keys, also within quotes: Ctrl-C drops what was quoted, and the rest is

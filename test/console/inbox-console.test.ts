@@ -172,7 +172,7 @@ describe('mounted in', () => {
     const { post, base } = await session(send)
     expect((await send('/console.js')).headers.get('content-type')).toMatch(/javascript/)
     expect(base === '' || base === '/inbox').toBe(true)
-    expect((await (await send('/api/entries')).json()).entries).toHaveLength(1)
+    expect((await (await send('/api/entries')).json()).items).toHaveLength(1)
     const masked = await (await send(`/api/entries/${made.entry}`)).text()
     expect(masked).not.toMatch(/Canary|QQ123456C/)
     const revealed = await (await post(`/api/entries/${made.entry}/reveal`)).json()
@@ -349,7 +349,7 @@ test('over Postgres, as PGlite has it, everything is the same', async () => {
   expect(await read('/overview')).toMatchObject(overview)
   // A span that is none, whatever objects inherit.
   expect((await read('/overview?span=toString')).history).toEqual((await read('/overview')).history)
-  const [entry] = (await read('/entries?search=evt_2')).entries
+  const [entry] = (await read('/entries?search=evt_2')).items
   expect(entry).toMatchObject({ state: 'dead', reason: 'HANDLER_FAILED' })
   expect(JSON.stringify(await read(`/entries/${entry.id}`))).not.toContain('Canary')
   const revealed = await (await post(`/api/entries/${entry.id}/reveal`)).json()

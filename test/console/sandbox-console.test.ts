@@ -5,7 +5,7 @@ import { createSandbox } from 'idv-webhooks/sandbox'
 import { readCapture, replay, testSecret } from 'idv-webhooks/testing'
 import { afterEach, describe, expect, test } from 'vitest'
 import { bundleConsole } from '../../scripts/bundle-console.ts'
-import { toTest } from '../../tools/console/pages/export.ts'
+import { toTest } from '../../tools/console/pages/text.ts'
 
 const closing: (() => unknown)[] = []
 

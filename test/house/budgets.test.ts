@@ -31,8 +31,8 @@ const rooms: readonly (readonly [room: string, files: RegExp, lines: number])[] 
   ['testing', /^src\/testing\//, 1_085],
   ['adapters', /^adapters\//, 1_038],
   ['conformance', /^tools\/conformance\//, 1_451],
-  ['sandbox', /^tools\/sandbox\//, 5_131],
-  ['console', /^tools\/console\//, 5_898],
+  ['sandbox', /^tools\/sandbox\//, 5_133],
+  ['console', /^tools\/console\//, 4_994],
   ['cli', /^tools\/cli\//, 7_104],
 ]
 

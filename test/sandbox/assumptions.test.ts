@@ -110,7 +110,7 @@ const held: Readonly<Record<string, (setting: Setting) => Promise<void>>> = {
       const answer = await sandbox.fetch(`${sandbox.url}/verify/${accessToken}${query}`)
       return answer.text()
     }
-    const link = '<a href="https://app.test/done?a=1&#38;b=2">Return to app.test</a>'
+    const link = '<a href="https://app.test/done?a=1&amp;b=2">Return to app.test</a>'
     expect(await page({ returnUrl: 'https://app.test/done?a=1&b=2' })).toContain(link)
     const query = `?returnUrl=${encodeURIComponent('https://app.test/done?a=1&b=2')}`
     expect(await page({ returnUrl: 'https://other.test/' }, query)).toContain(link)

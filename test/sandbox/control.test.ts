@@ -175,7 +175,7 @@ describe('a verification', () => {
     const refused = await fetch(link, { method: 'POST', body: filled })
     expect(refused.status).toBe(422)
     const again = await refused.text()
-    expect(again).toMatch(/value="&#34;&#62;&#60;script&#62;".*Please fill this in/s)
+    expect(again).toMatch(/value="&quot;&gt;&lt;script&gt;".*Please fill this in/s)
     expect(await (await complete('person')).text()).toMatch(/Step 2 of 2.*name="number"/s)
     expect(await (await complete('all')).text()).toMatch(/submitted/)
     const { body } = await call('GET', `/v2/api/verifications/${made.id}`)

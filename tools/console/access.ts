@@ -4,6 +4,7 @@ import { parse, serialize } from 'hono/utils/cookie'
 import { show } from '../../src/foundation/warn.ts'
 import { isLoopback, isLoopbackAddress } from '../../src/host/loopback.ts'
 import { processState } from '../../src/host/process.ts'
+import { toBase64url } from '../../src/signature/encoding.ts'
 
 /** A refusal of the console, in the service's error form. */
 export class ConsoleRefusal extends Error {
@@ -63,10 +64,7 @@ export function refuseForeign(request: Request): void {
 }
 
 /** A random text that fits into a cookie and an address. */
-function randomText(): string {
-  const text = btoa(String.fromCharCode(...crypto.getRandomValues(new Uint8Array(24))))
-  return text.replaceAll('+', '-').replaceAll('/', '_')
-}
+const randomText = () => toBase64url(crypto.getRandomValues(new Uint8Array(24)))
 
 /** All ports of a host share its cookies, so the name of a cookie has the port. */
 function cookieName(request: Request, kind: string): string {

@@ -1,5 +1,6 @@
 // The record of what was done in the console: who asked for a person's data, and who ran, dismissed
 // or erased what. The latest first.
+import { defined } from '../../src/foundation/defined.ts'
 import { warnIfItThrows } from '../../src/foundation/warn.ts'
 import { ConsoleRefusal } from './access.ts'
 
@@ -13,55 +14,42 @@ export interface Activity {
   readonly by?: string
 }
 
-const most = 1000
-
-type Done = Omit<Activity, 'at'>
-
-export interface ActivityLog {
-  /**
-   * Before a person's data is shown.
-   *
-   * @throws ConsoleRefusal 503 `ACTIVITY_FAILED` where it could not be written down
-   */
-  record(one: Done): Promise<Activity>
-  /** After a change, which nothing takes back: what `tell` throws is a warning. */
-  note(one: Done): void
-  list(): readonly Activity[]
-}
-
-/**
- * Called for each activity; it may return a promise, for example when it writes the activity to a
- * log.
- */
+/** Called for each activity; it may return a promise. */
 export type TellActivity = (activity: Activity) => unknown
 
+export type ActivityLog = ReturnType<typeof createActivityLog>
+
+interface Done extends Pick<Activity, 'action' | 'what'> {
+  readonly by: string | undefined
+}
+
 /** Keeps the latest thousand; `tell` hears of each as it happens. */
-export function createActivityLog(now: () => Date, tell: TellActivity = () => {}): ActivityLog {
+export function createActivityLog(now: () => Date, tell: TellActivity = () => {}) {
   let activities: readonly Activity[] = []
-  const timed = ({ action, what, by }: Done): Activity => {
-    const shown = what.slice(0, 200)
-    return { at: now().toISOString(), action, what: shown, ...(by !== undefined && { by }) }
-  }
-  const add = (one: Activity): Activity => {
-    activities = [one, ...activities].slice(0, most)
-    return one
+  const timed = ({ action, what, by }: Done): Activity =>
+    defined({ at: now().toISOString(), action, what: what.slice(0, 200), by })
+  const add = (one: Activity) => {
+    activities = [one, ...activities].slice(0, 1000)
   }
   return {
-    async record(done) {
+    /** Before a person's data is shown; throws 503 `ACTIVITY_FAILED` if `tell` fails. */
+    async record(done: Done): Promise<void> {
       const one = timed(done)
       try {
         await tell(one)
       } catch {
-        throw new ConsoleRefusal(503, 'ACTIVITY_FAILED', notRecorded)
+        const message =
+          'Nothing was shown, because `onActivity` could not record it: look at its log'
+        throw new ConsoleRefusal(503, 'ACTIVITY_FAILED', message)
       }
-      return add(one)
+      add(one)
     },
-    note(done) {
-      const one = add(timed(done))
+    /** After a change, which nothing takes back: if `tell` throws, that is a warning. */
+    note(done: Done): void {
+      const one = timed(done)
+      add(one)
       warnIfItThrows('onActivity', () => tell(one))
     },
     list: () => activities,
   }
 }
-
-const notRecorded = 'Nothing was shown, because `onActivity` could not record it: look at its log'

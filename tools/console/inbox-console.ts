@@ -11,19 +11,12 @@ import {
 import { steadyClock, systemClock } from '../../src/foundation/clock.ts'
 import { parseJson } from '../../src/foundation/json.ts'
 import type { Inbox } from '../../src/inbox/inbox.ts'
-import {
-  admitByKey,
-  ConsoleRefusal,
-  hasToken,
-  refuseForeign,
-  refuseRemote,
-  tokenOf,
-} from './access.ts'
+import { admitByKey, ConsoleRefusal, hasToken, refuseForeign, refuseRemote } from './access.ts'
 import { createActivityLog, type TellActivity } from './activity.ts'
 import { type ConsoleEnv, inboxRoutes } from './inbox-routes.ts'
 import { createInboxStream } from './inbox-stream.ts'
 import type { Mounted, MountedListener } from './node-listener.ts'
-import { assetResponse, pageResponse, refusalResponse, safeHeaders } from './page.ts'
+import { assetResponse, pageResponse, refusalResponse, setSafeHeaders } from './page.ts'
 
 /** Options of `inboxConsole`. */
 export interface InboxConsoleOptions {
@@ -89,24 +82,15 @@ function createApp(inbox: Inbox, options: InboxConsoleOptions): Hono<ConsoleEnv>
   const { readOnly = false, title = 'Inbox', interval = 1000, onActivity } = options
   const stream = createInboxStream(inbox, interval)
   const app = new Hono<ConsoleEnv>({ getPath: pathIn })
-  app.use(async (context, next) => {
-    await next()
-    const { headers } = context.res
-    for (const [name, value] of Object.entries(safeHeaders)) headers.set(name, value)
-    // A cache on the way would show its copy to others.
-    if (!headers.has('cache-control')) headers.set('cache-control', 'no-store')
-  })
+  app.use(setSafeHeaders)
   app.use(async (context, next) => {
     if (!['GET', 'POST'].includes(context.req.method)) throw notFound()
     context.set('by', await admitted(context.req.raw, options))
     return (options.authorize === 'loopback' && keyResponse(context)) || next()
   })
-  app.get('/', ({ req, env: { base } }) => {
-    const { token, cookie } = tokenOf(req.raw)
-    const response = pageResponse({ door: 'inbox', title, base, readOnly }, token)
-    if (cookie !== undefined) response.headers.append('set-cookie', cookie)
-    return response
-  })
+  app.get('/', ({ req, env: { base } }) =>
+    pageResponse({ door: 'inbox', title, base, readOnly }, req.raw),
+  )
   app.get('/:file{console\\.(?:js|css)}', ({ req }) => assetResponse(req.param('file')))
   app.use('/api/*', async ({ req }, next) => {
     refuseForeign(req.raw)
@@ -205,16 +189,14 @@ async function bodyOf(request: Request): Promise<Readonly<Record<string, unknown
 
 function rejection(error: unknown, request: Request): Response {
   const { status, code, message } = refusalOf(error)
-  if (request.headers.get('accept')?.includes('text/html')) {
-    return refusalResponse(message, status)
-  }
-  return Response.json({ code, message, statusCode: status }, { status })
+  return request.headers.get('accept')?.includes('text/html')
+    ? refusalResponse(message, status)
+    : Response.json({ code, message, statusCode: status }, { status })
 }
 
 function refusalOf(error: unknown): ConsoleRefusal {
   if (error instanceof ConsoleRefusal) return error
-  if (isWebhookError(error) && error.code === 'OPTION_INVALID') {
-    return new ConsoleRefusal(400, error.code, error.reason)
-  }
-  return new ConsoleRefusal(503, 'STORE_UNAVAILABLE', 'The inbox is not available right now')
+  return isWebhookError(error) && error.code === 'OPTION_INVALID'
+    ? new ConsoleRefusal(400, error.code, error.reason)
+    : new ConsoleRefusal(503, 'STORE_UNAVAILABLE', 'The inbox is not available right now')
 }

@@ -1,6 +1,7 @@
 // Arrivals over time, from the entries themselves, so that every process shows the same. It
 // reads a bounded number of entries, and says how far back they reach.
 import { defined } from '../../src/foundation/defined.ts'
+import type { HandlerLatency } from '../../src/inbox/admin.ts'
 import type { Entry, EntryState } from '../../src/inbox/entry.ts'
 import type { EntryFilter } from '../../src/inbox/entry-query.ts'
 import type { Inbox } from '../../src/inbox/inbox.ts'
@@ -16,12 +17,17 @@ export interface Bucket {
   readonly counts: Readonly<Partial<Record<EntryState, number>>>
 }
 
+/** A handler with its times, and how many entries it failed at their last attempt. */
+export type HandlerRow = Partial<HandlerLatency> & {
+  readonly handler: string
+  readonly failed: number
+}
+
 export interface History {
   readonly buckets: readonly Bucket[]
   /** Milliseconds of each. */
   readonly width: number
-  /** Handlers and how many entries each failed at their last attempt. */
-  readonly failures: Readonly<Record<string, number>>
+  readonly handlers: readonly HandlerRow[]
   /** The oldest entry that was read, where there were more. */
   readonly readBackTo?: string
 }
@@ -33,29 +39,43 @@ const pageSize = 500
 /** The methods of an inbox that the console reads with. */
 export type InboxReads = Pick<Inbox, 'find' | 'stats'>
 
+interface HistoryOptions {
+  readonly span: Span
+  readonly now: Date
+  /** The times of the handlers within the span. */
+  readonly latencies: readonly HandlerLatency[]
+}
+
 /** Reads the entries of a span, newest first, at most five thousand of them. */
-export async function historyOf(inbox: InboxReads, span: Span, now: Date): Promise<History> {
+export async function historyOf(
+  inbox: InboxReads,
+  { span, now, latencies }: HistoryOptions,
+): Promise<History> {
   const width = spans[span] / bars
   const end = Math.ceil(now.getTime() / width) * width
   const start = end - spans[span]
   const since = new Date(start)
-  const { entries, hasMore } = await readEntries(inbox, { since }, { count: pages * pageSize })
+  const { items, hasMore } = await readEntries(inbox, { since }, { count: pages * pageSize })
   const counts = Array.from({ length: bars }, () => ({}) as Record<EntryState, number>)
-  const failures: Record<string, number> = {}
-  for (const { receivedAt, state, failures: failed } of entries) {
+  const failures = new Map(latencies.map(({ handler }) => [handler, 0]))
+  for (const { receivedAt, state, failures: failed } of items) {
     const at = Math.min(bars - 1, Math.max(0, Math.floor((receivedAt.getTime() - start) / width)))
     const own = counts[at]
     if (own) own[state] = (own[state] ?? 0) + 1
-    for (const { handler } of failed) failures[handler] = (failures[handler] ?? 0) + 1
+    for (const { handler } of failed) failures.set(handler, (failures.get(handler) ?? 0) + 1)
   }
-  const oldest = entries.at(-1)?.receivedAt.toISOString()
+  const oldest = items.at(-1)?.receivedAt.toISOString()
   return {
     width,
     buckets: counts.map((own, at) => ({
       at: new Date(start + at * width).toISOString(),
       counts: own,
     })),
-    failures,
+    handlers: [...failures].map(([handler, failed]) => ({
+      ...latencies.find((one) => one.handler === handler),
+      handler,
+      failed,
+    })),
     ...(hasMore && oldest !== undefined && { readBackTo: oldest }),
   }
 }
@@ -82,5 +102,5 @@ export async function readEntries(
     if (next === undefined) break
   }
   const hasMore = next !== undefined || entries.length > count
-  return { entries: entries.slice(0, count), hasMore, cursor: next }
+  return { items: entries.slice(0, count), hasMore, cursor: next }
 }

@@ -48,13 +48,11 @@ function addReads(app: Hono<ConsoleEnv>, { inbox, activity, now }: RouteDeps): v
     const asked = context.req.query('span') ?? '1h'
     const span: Span = Object.hasOwn(spans, asked) ? (asked as Span) : '1h'
     const since = new Date(now().getTime() - spans[span])
-    const [stats, history, failing] = await Promise.all([
-      inbox.stats({ target: targetMs, since }),
-      historyOf(inbox, span, now()),
-      inbox.find({ state: ['dead', 'retry'], limit: 8 }),
-    ])
-    const { entries } = failing
-    return Response.json({ stats, history, failing: entries, now: now().toISOString() })
+    const stats = await inbox.stats({ target: targetMs, since })
+    const latencies = stats.latency?.handlers ?? []
+    const history = await historyOf(inbox, { span, now: now(), latencies })
+    const { entries: failing } = await inbox.find({ state: ['dead', 'retry'], limit: 8 })
+    return Response.json({ stats, history, failing, now: now().toISOString() })
   })
   app.get('/entries', async ({ req }) => Response.json(await entriesFor(inbox, req.query())))
   app.get('/entries/:id', async ({ req }) => {
@@ -83,7 +81,7 @@ function addReveals(app: Hono<ConsoleEnv>, { inbox, activity }: RouteDeps): void
   app.post('/entries/:id/reveal', async ({ req, var: { by } }) => {
     const id = req.param('id')
     await found(inbox, id)
-    await activity.record({ action: 'reveal', what: id, ...defined({ by }) })
+    await activity.record({ action: 'reveal', what: id, by })
     const { headers, body, url, receivedAt } = await deliveryOf(inbox, id)
     return Response.json({ headers, url, receivedAt, body: toBase64(body) })
   })
@@ -95,33 +93,30 @@ function addReveals(app: Hono<ConsoleEnv>, { inbox, activity }: RouteDeps): void
 }
 
 function addChanges(app: Hono<ConsoleEnv>, { inbox, activity, readOnly }: RouteDeps): void {
-  const refuseReadOnly = () => {
-    if (!readOnly) return
+  app.use(async (_, next) => {
+    if (!readOnly) return next()
     const message = 'This console shows everything and changes nothing'
     throw new ConsoleRefusal(403, 'READ_ONLY', message)
-  }
+  })
   for (const [action, past] of Object.entries(actions) as [keyof typeof actions, string][]) {
     app.post(`/entries/:id/${action}`, async ({ req, var: { by } }) => {
-      refuseReadOnly()
       const id = req.param('id')
       await found(inbox, id)
       const entries = Number(await inbox[action](id))
       if (entries === 0) {
         throw new ConsoleRefusal(409, 'NOT_POSSIBLE', `This entry cannot be ${past} now`)
       }
-      activity.note({ action, what: id, ...defined({ by }) })
+      activity.note({ action, what: id, by })
       return Response.json({ entries })
     })
   }
   app.post('/redrive', async ({ var: { by, body } }) => {
-    refuseReadOnly()
     const entries = await inbox.redrive(redriveFilterOf(body))
     const what = entries === 1 ? '1 entry' : `${entries} entries`
-    activity.note({ action: 'redrive', what, ...defined({ by }) })
+    activity.note({ action: 'redrive', what, by })
     return Response.json({ entries })
   })
   app.post('/forget', async ({ var: { by, body } }) => {
-    refuseReadOnly()
     const { entity, tenant } = body
     if (typeof entity !== 'string') {
       const message = 'The body must name the entity to forget: { entity }'
@@ -130,7 +125,7 @@ function addChanges(app: Hono<ConsoleEnv>, { inbox, activity, readOnly }: RouteD
     // Null: without a tenant. Left out: of every tenant.
     const of = tenant === undefined ? {} : { tenant: tenant as string | null }
     const entries = await inbox.forget(entity, of)
-    activity.note({ action: 'forget', what: entity, ...defined({ by }) })
+    activity.note({ action: 'forget', what: entity, by })
     return Response.json({ entries })
   })
 }

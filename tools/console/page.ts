@@ -1,5 +1,7 @@
 // The console's document and its two files, under a strict policy: no script, style or request from
 // anywhere else, and nothing inline. What the pages show is asked for by their own script.
+import type { Context, Next } from 'hono'
+import { tokenOf } from './access.ts'
 
 /** Configuration that the pages need before their first request. */
 export interface PageConfig {
@@ -23,7 +25,7 @@ const policy = [
 ].join('; ')
 
 /** Headers of everything that the console answers. */
-export const safeHeaders: Readonly<Record<string, string>> = {
+const safeHeaders: Readonly<Record<string, string>> = {
   'content-security-policy': policy,
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',
@@ -32,8 +34,17 @@ export const safeHeaders: Readonly<Record<string, string>> = {
   'cross-origin-resource-policy': 'same-origin',
 }
 
-/** The document; `token` is what every change has to bring back. */
-export function pageResponse(config: PageConfig, token: string): Response {
+/** Sets the headers of every response; a cache on the way would show its copy to others. */
+export async function setSafeHeaders(context: Context, next: Next): Promise<void> {
+  await next()
+  const { headers } = context.res
+  for (const [name, value] of Object.entries(safeHeaders)) headers.set(name, value)
+  if (!headers.has('cache-control')) headers.set('cache-control', 'no-store')
+}
+
+/** The document, with the token that every change has to bring back, and its cookie. */
+export function pageResponse(config: PageConfig, request: Request): Response {
+  const { token, cookie } = tokenOf(request)
   const base = escaped(config.base)
   const content = escaped(JSON.stringify({ ...config, token }))
   const head = `<meta name="idv-console" content="${content}">
@@ -41,22 +52,17 @@ export function pageResponse(config: PageConfig, token: string): Response {
 <link rel="stylesheet" href="${base}/console.css">
 <script type="module" src="${base}/console.js"></script>`
   const body = '<div id="app"></div><noscript>The console needs JavaScript.</noscript>'
-  return htmlResponse({ title: config.title, head, body })
+  const response = htmlResponse(config.title, body, { head })
+  if (cookie !== undefined) response.headers.append('set-cookie', cookie)
+  return response
 }
 
 /** The page for a person who is not allowed to see the console. */
 export function refusalResponse(message: string, status: number): Response {
-  return htmlResponse({ title: message, body: `<h1>${escaped(message)}</h1>`, status })
+  return htmlResponse(message, `<h1>${escaped(message)}</h1>`, { status })
 }
 
-interface Html {
-  readonly title: string
-  readonly head?: string
-  readonly body: string
-  readonly status?: number
-}
-
-function htmlResponse({ title, head = '', body, status = 200 }: Html): Response {
+function htmlResponse(title: string, body: string, { head = '', status = 200 } = {}): Response {
   const html = `<!doctype html>
 <html lang="en">
 <head>
@@ -68,8 +74,7 @@ ${head}
 </head>
 <body>${body}</body>
 </html>`
-  const headers = { ...safeHeaders, 'content-type': 'text/html; charset=utf-8' }
-  return new Response(html, { status, headers: { ...headers, 'cache-control': 'no-store' } })
+  return new Response(html, { status, headers: { 'content-type': 'text/html; charset=utf-8' } })
 }
 
 /** The script or the style sheet. */
@@ -78,8 +83,8 @@ export async function assetResponse(name: string): Promise<Response> {
   const { loadAssets } = await import('./assets.ts')
   const { script, style } = await loadAssets()
   const [body, type] = name === 'console.js' ? [script, 'javascript'] : [style, 'css']
-  const headers = { ...safeHeaders, 'content-type': `text/${type}; charset=utf-8` }
-  return new Response(body, { headers: { ...headers, 'cache-control': 'no-cache' } })
+  const headers = { 'content-type': `text/${type}; charset=utf-8`, 'cache-control': 'no-cache' }
+  return new Response(body, { headers })
 }
 
 const icon = `data:image/svg+xml,${encodeURIComponent(

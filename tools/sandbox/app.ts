@@ -4,8 +4,7 @@ import { type Context, Hono, type Next } from 'hono'
 import { isWebhookError } from '../../src/errors.ts'
 import { orAborted, sleep } from '../../src/foundation/abortable.ts'
 import { isLoopback } from '../../src/host/loopback.ts'
-import { messageResponse, subjectResponse } from '../console/subject/page.ts'
-import { faultsIn, givenIn } from '../console/subject/steps.ts'
+import { faultsIn, givenIn, messageResponse, subjectResponse } from '../console/subject.ts'
 import { createApi } from './api.ts'
 import { mountConsole } from './console.ts'
 import { controlRoutes, createControl } from './control.ts'
@@ -25,7 +24,6 @@ export interface AppOptions {
   readonly state: State
   /** Requests per minute for every organization; false for no limit; undefined for its plan's. */
   readonly rateLimit: number | false | undefined
-  /** The host that sends the mail; undefined while it is only kept. */
   /** The host that it listens on; undefined while it does not. */
   readonly listenHost: () => string | undefined
   /** Further names that it answers to. */

@@ -1,7 +1,6 @@
 // The console of the sandbox: its pages at `/`, and the reads that they need beyond the API and the
 // control plane. These reads cost no rate limit and trigger no fault.
 import { type Context, Hono, type Next } from 'hono'
-import { defined } from '../../src/foundation/defined.ts'
 import { type EventName, eventNames } from '../../src/protocol/names.ts'
 import { maskSecret } from '../../src/redaction/redact.ts'
 import { fromBase64 } from '../../src/signature/encoding.ts'
@@ -9,13 +8,14 @@ import { testSecret } from '../../src/signature/secrets.ts'
 import { fixture } from '../../src/testing/fixture.ts'
 import { signedDelivery } from '../../src/testing/signed-delivery.ts'
 import { verify } from '../../src/verify.ts'
-import { hasToken, tokenOf } from '../console/access.ts'
-import { assetResponse, pageResponse, safeHeaders } from '../console/page.ts'
+import { hasToken } from '../console/access.ts'
+import { assetResponse, pageResponse, setSafeHeaders } from '../console/page.ts'
 import { createApi } from './api.ts'
 import { namesFor } from './deliveries/subscriptions.ts'
-import { found, HttpError, methodNotAllowed, notFound } from './http-error.ts'
+import { found, HttpError, methodNotAllowed } from './http-error.ts'
 import { magicKeys } from './organizations.ts'
 import { apiPath, consolePath, controlPath, subjectPath } from './paths.ts'
+import type { Attempt, DeliverySummary, SandboxDelivery } from './schemas/deliveries.ts'
 import { pageOf } from './selections.ts'
 import type { State } from './state.ts'
 import { allowedIn, isOpen } from './transitions.ts'
@@ -25,14 +25,12 @@ import { assemble, stepData } from './verifications.ts'
 /** Mounts the console's pages and routes, and rejects changes that a browser sends without a token. */
 export function mountConsole(app: Hono, state: State): void {
   for (const path of [apiPath, controlPath, consolePath]) app.use(`${path}/*`, refuseUntokened)
-  app.get('/', ({ req }, next) => (wantsPage(req.raw) ? page(req.raw) : next()))
-  for (const base of [apiPath, controlPath]) {
-    for (const path of [base, `${base}/`]) {
-      app.get(path, ({ req }, next) =>
-        wantsPage(req.raw) ? Response.redirect(new URL('/#/reference', req.url).href, 302) : next(),
-      )
-    }
-  }
+  app.use('/', setSafeHeaders)
+  app.get('/', ({ req }, next) => (wantsPage(req.raw) ? pageResponse(config, req.raw) : next()))
+  const roots = [apiPath, controlPath].flatMap((base) => [base, `${base}/`])
+  app.on('GET', roots, ({ req }, next) =>
+    wantsPage(req.raw) ? Response.redirect(new URL('/#/reference', req.url).href, 302) : next(),
+  )
   app.route(consolePath, createRoutes(state))
 }
 
@@ -46,74 +44,60 @@ function refuseUntokened({ req: { raw: request } }: Context, next: Next) {
   throw new HttpError(403, message, { code: 'TOKEN_MISSING' })
 }
 
-function page(request: Request): Response {
-  const { token, cookie } = tokenOf(request)
-  const config = { door: 'sandbox', title: 'Sandbox', base: consolePath, readOnly: false } as const
-  const response = pageResponse(config, token)
-  if (cookie !== undefined) response.headers.append('set-cookie', cookie)
-  return response
-}
+const config = { door: 'sandbox', title: 'Sandbox', base: consolePath, readOnly: false } as const
 
 function createRoutes(state: State): Hono {
-  const { deliveries, organizations } = state
   const app = new Hono()
   const reads = createApi({
     state,
     authenticate(request) {
       const id = request.headers.get('x-console-organization') ?? ''
       if (request.method !== 'GET') throw methodNotAllowed(['GET'])
-      return found(organizations.get(id), 'Organization')
+      return found(state.organizations.get(id), 'Organization')
     },
   })
-  app.use('*', async (context, next) => {
-    await next()
-    for (const [name, value] of Object.entries(safeHeaders)) context.res.headers.set(name, value)
-  })
+  app.use('*', setSafeHeaders)
   app.route('/api', reads)
-  app.get('/overview', () => Response.json(overviewOf(state)))
-  app.get('/verifications/:id', ({ req }) => Response.json(verificationIn(state, req.param('id'))))
-  app.get('/clients/:id', ({ req }) => {
-    const row = found(state.clients.get(req.param('id')), 'Client')
-    return Response.json({ client: row.resource, ...aboutResource(state, row.resource.id) })
-  })
-  app.get('/deliveries', ({ req }) => Response.json(deliveriesIn(state, req.query())))
-  app.get('/deliveries/:id', async ({ req }) => {
-    const delivery = found(deliveries.get(req.param('id')), 'Delivery')
-    return Response.json({ delivery, proofs: await diagnosed(state, delivery) })
-  })
-  app.get('/deliveries/:id/capture', async ({ req }) => {
-    const delivery = found(deliveries.get(req.param('id')), 'Delivery')
-    return Response.json({ capture: await captureOf(state, delivery) })
-  })
-  app.get('/subscriptions', () => Response.json({ data: subscriptionsIn(state) }))
+  const shown: Readonly<Record<string, (id: string, query: Record<string, string>) => unknown>> = {
+    '/overview': () => overviewOf(state),
+    '/verifications/:id': (id) => verificationIn(state, id),
+    '/clients/:id': (id) => clientIn(state, id),
+    '/deliveries': (_, query) => deliveriesIn(state, query),
+    '/deliveries/:id': (id) => deliveryIn(state, id),
+    '/deliveries/:id/capture': async (id) => ({ capture: await captureOf(state, id) }),
+    '/subscriptions': () => ({ data: subscriptionsIn(state) }),
+    '/keys': () => ({ data: keysIn(state) }),
+  }
+  for (const [path, read] of Object.entries(shown)) {
+    app.get(path, async ({ req }) => Response.json(await read(req.param('id') ?? '', req.query())))
+  }
   app.post('/subscriptions/:id/test', ({ req }) =>
     Response.json({ event: sendTest(state, req.param('id')) }),
   )
-  app.get('/keys', () => Response.json({ data: keysIn(state) }))
   app.get('/:file{console\\.(?:js|css)}', ({ req }) => assetResponse(req.param('file')))
   return app
 }
 
 export type Overview = ReturnType<typeof overviewOf>
-export type DueItem = Overview['due'][number]
+export type ShownClient = ReturnType<typeof clientIn>
 export type ShownVerification = ReturnType<typeof verificationIn>
-export type ListedDelivery = ReturnType<typeof deliveriesIn>['data'][number]
+export type ListedDelivery = ReturnType<typeof rowOf>
 export type ListedSubscription = ReturnType<typeof subscriptionsIn>[number]
-export type AttemptProof = Awaited<ReturnType<typeof diagnosed>>[number]
+export type DiagnosedDelivery = Awaited<ReturnType<typeof deliveryIn>>
 export type ListedKey = ReturnType<typeof keysIn>[number]
 
 /** Counts, failing deliveries, and what is due next. */
-function overviewOf({ verifications, deliveries, clock }: State) {
+function overviewOf(state: State) {
+  const { verifications, clock } = state
   const rows = [...verifications.values()]
-  const sent = deliveries.list()
-  const isFailing = ({ status, attempts }: (typeof sent)[number]) =>
-    status === 'failed' || (status === 'pending' && attempts.length > 0)
+  const sent = state.deliveries.list()
+  const failing = sent.filter((one) => ['failed', 'retry'].includes(stateOf(one)))
   const due = [
     ...sent
       .filter(({ status }) => status === 'pending')
       .map((one) => ({ ...one, at: one.nextAttemptAt ?? '', name: one.event })),
     ...rows.filter(isOpen).map(({ resource: { id, expiresAt, subjectName } }) => {
-      return { id, at: expiresAt, name: subjectName ?? id, attempts: undefined }
+      return { id, at: expiresAt, name: subjectName ?? id, resourceId: id, attempts: undefined }
     }),
   ]
   due.sort((one, other) => one.at.localeCompare(other.at))
@@ -122,10 +106,9 @@ function overviewOf({ verifications, deliveries, clock }: State) {
     frozen: clock.frozen,
     verifications: countsOf(rows.map(({ resource }) => resource.status)),
     deliveries: countsOf(sent.map(({ status }) => status)),
-    failing: sent.filter(isFailing).slice(0, 8),
-    due: due
-      .slice(0, 8)
-      .map(({ id, at, name, attempts }) => defined({ id, at, name, attempts: attempts?.length })),
+    failingCount: failing.length,
+    failing: failing.slice(0, 8).map((one) => rowOf(state, one)),
+    due: due.slice(0, 8),
   }
 }
 
@@ -135,20 +118,29 @@ function countsOf(names: readonly string[]) {
   return counts
 }
 
-/** The newest deliveries that fit, with how long each attempt took. */
-function deliveriesIn({ deliveries }: State, query: Readonly<Record<string, string>>) {
-  const { limit = '', search = '', dateFrom = '', ...filter } = query
+/** A delivery that waits for its next attempt is retrying. */
+const stateOf = ({ status, attempts }: Pick<DeliverySummary, 'status' | 'attempts'>) =>
+  status === 'pending' && attempts.length > 0 ? 'retry' : status
+
+/** A delivery as a row, with what came of its last attempt. */
+function rowOf({ deliveries }: State, one: DeliverySummary) {
+  const { status, fault } = one.attempts.at(-1) ?? {}
+  const durationMs = deliveries.get(one.id)?.attempts.at(-1)?.durationMs
+  const url = deliveries.subscriptions.get(one.subscriptionId)?.url ?? 'a removed subscription'
+  const last = { status, durationMs, fault: one.fault ?? fault }
+  const to = url.replace(/^https?:\/\//, '')
+  return { ...one, state: stateOf(one), attempts: one.attempts.length, last, to }
+}
+
+/** The newest deliveries that fit. */
+function deliveriesIn(state: State, query: Readonly<Record<string, string>>) {
+  const { limit = '', search = '', since = '', ...filter } = query
   const isFound = ({ id, eventId, resourceId, event }: { [name: string]: unknown }) =>
     [id, eventId, resourceId, event].some((text) => String(text).includes(search))
-  const all = deliveries.list(filter).filter((one) => one.createdAt >= dateFrom && isFound(one))
-  const { data, pagination } = pageOf(all, { page: 1, limit: Number(limit) || 100 })
-  const timed = data.map((one) => ({
-    ...one,
-    attempts: one.attempts.map((attempt, at) =>
-      defined({ ...attempt, durationMs: deliveries.get(one.id)?.attempts[at]?.durationMs }),
-    ),
-  }))
-  return { data: timed, pagination }
+  const all = state.deliveries.list(filter)
+  const fitting = all.filter((one) => one.createdAt >= since && isFound(one))
+  const { data, pagination } = pageOf(fitting, { page: 1, limit: Number(limit) || 100 })
+  return { data: data.map((one) => rowOf(state, one)), pagination }
 }
 
 /** The subscriptions, each with how many of its deliveries arrived and with its last attempt. */
@@ -197,45 +189,57 @@ function verificationIn(state: State, id: string) {
   }
 }
 
-function aboutResource({ deliveries }: State, id: string) {
-  return { deliveries: deliveries.list().filter(({ resourceId }) => resourceId === id) }
+function clientIn(state: State, id: string) {
+  const { resource } = found(state.clients.get(id), 'Client')
+  return { client: resource, ...aboutResource(state, id) }
 }
 
-type Delivered = NonNullable<ReturnType<State['deliveries']['get']>>
-
-/** The last attempt, for a test: a genuine signature is replaced, for its secret may be the user's own. */
-async function captureOf(state: State, delivery: Delivered) {
-  const last = delivery.attempts.at(-1)
-  if (!last) throw notFound('Attempt')
-  const { method, url, headers, body } = last.request
-  const proof = (await diagnosed(state, delivery)).at(-1)
-  const now = () => state.clock.now()
-  const { scheme } = state
-  const secret = signingSecret(testSecret, scheme)
-  const again = () => signedDelivery(fromBase64(body) ?? '', { secret, scheme, now })
-  const signature = proof?.ok ? (await again()).headers : {}
-  const pairs = Object.entries({ ...headers, ...signature })
-  return { version: 1, receivedAt: last.at, method, url, headers: pairs, body }
+function aboutResource(state: State, id: string) {
+  const own = state.deliveries.list().filter(({ resourceId }) => resourceId === id)
+  return { deliveries: own.map((one) => rowOf(state, one)) }
 }
 
-/** Adds to each attempt whether it verifies with the subscription's secret, and if not, why. */
-async function diagnosed(
-  { deliveries: { subscriptions }, clock, scheme }: State,
-  delivery: Delivered,
-) {
-  const own = subscriptions.get(delivery.subscriptionId)?.secret
-  const { authenticity } = scheme
-  // Nothing in the bytes tells of an address.
-  if (own === undefined || authenticity === 'ip') return []
-  const secret = signingSecret(own, scheme)
-  return Promise.all(
-    delivery.attempts.map(async ({ request: { body, headers } }) => {
-      const bytes = fromBase64(body) ?? new Uint8Array()
-      const now = () => clock.now()
-      const options = { secret, scheme, authenticity, now }
-      const proof = await verify({ body: bytes, headers }, options)
-      if (proof.ok) return { ok: true as const }
-      return { ok: false as const, code: proof.code, diagnosis: await proof.diagnose() }
+/** A delivery with its attempts, newest first, each with what is proved about it. */
+async function deliveryIn(state: State, id: string) {
+  const delivery = found(state.deliveries.get(id), 'Delivery')
+  const attempts = await Promise.all(
+    delivery.attempts.map(async (one, at) => {
+      return { ...one, number: at + 1, ...(await proved(state, delivery, one)) }
     }),
   )
+  return { delivery, state: stateOf(delivery), attempts: attempts.reverse() }
+}
+
+/** Whether an attempt verifies with the subscription's secret, and if not, why. */
+async function proved(
+  { deliveries: { subscriptions }, clock, scheme }: State,
+  { subscriptionId }: SandboxDelivery,
+  { request: { body, headers } }: Attempt,
+) {
+  const own = subscriptions.get(subscriptionId)?.secret
+  const { authenticity } = scheme
+  // Nothing in the bytes tells of an address.
+  if (own === undefined || authenticity === 'ip') return {}
+  const sent = { body: fromBase64(body) ?? new Uint8Array(), headers }
+  const options = {
+    secret: signingSecret(own, scheme),
+    scheme,
+    authenticity,
+    now: () => clock.now(),
+  }
+  const proof = await verify(sent, options)
+  if (proof.ok) return { ok: true as const }
+  return { ok: false as const, code: proof.code, diagnosis: await proof.diagnose() }
+}
+
+/** The last attempt, for a test: a genuine signature is replaced, for its secret may be the user's own. */
+async function captureOf(state: State, id: string) {
+  const { attempts } = await deliveryIn(state, id)
+  const { request, at: receivedAt, ok } = found(attempts[0], 'Attempt')
+  const { scheme, clock } = state
+  const options = { secret: signingSecret(testSecret, scheme), scheme, now: () => clock.now() }
+  const bytes = fromBase64(request.body) ?? ''
+  const signature = ok ? (await signedDelivery(bytes, options)).headers : {}
+  const headers = Object.entries({ ...request.headers, ...signature })
+  return { version: 1, receivedAt, ...request, headers }
 }

@@ -94,7 +94,7 @@ describe('a click', () => {
     const one = await opened()
     const { page } = one
     await page.goto(`${url}/#/reference`)
-    const keys = page.getByRole('table', { name: 'API keys' })
+    const keys = page.getByRole('table', { name: 'Organizations & keys' })
     await keys.getByRole('row', { name: 'key_unpaid' }).getByText('402').waitFor()
     await keys.getByRole('row', { name: 'key_revoked' }).getByText('401').waitFor()
     const row = keys.getByRole('row', { name: 'key_globex' })
@@ -135,7 +135,7 @@ describe('a click', () => {
     const one = await opened()
     const { page } = one
     await page.goto(`${url}/#/faults`)
-    await page.getByRole('heading', { name: 'Nothing goes wrong' }).waitFor()
+    await page.getByText('Nothing goes wrong').waitFor()
     await page.getByLabel('Apply a fault').selectOption('3 times')
     await page.getByRole('button', { name: 'Switch on duplicate' }).click()
     const table = page.getByRole('table', { name: 'Switched on' })
@@ -143,6 +143,7 @@ describe('a click', () => {
     const row = (struck: string) => [
       expect.stringContaining('duplicate'),
       'The same delivery arrives twice, with the same event id.',
+      '',
       '3 times',
       struck,
       'Switch off',
@@ -154,7 +155,7 @@ describe('a click', () => {
     await expect.poll(cells).toEqual(row('2'))
     expect(sandbox.deliveries.list()).toHaveLength(4)
     await table.getByRole('button', { name: 'Switch off' }).click()
-    await page.getByRole('heading', { name: 'Nothing goes wrong' }).waitFor()
+    await page.getByText('Nothing goes wrong').waitFor()
     await verification()
     await sandbox.flush()
     expect(sandbox.deliveries.list()).toHaveLength(5)

@@ -41,7 +41,7 @@ test('the console of the Next.js example shows and reveals what the inbox keeps'
   const ask = (path: string, headers: Record<string, string> = { 'x-forwarded-user': 'grace' }) =>
     new Request(`http://app.test/inbox${path}`, { headers })
   expect((await GET(ask('', {}))).status).toBe(403)
-  const { entries } = await (await GET(ask('/api/entries'))).json()
+  const { items: entries } = await (await GET(ask('/api/entries'))).json()
   expect(entries).toMatchObject([{ name: 'verification.approved', eventId: 'evt_1' }])
 
   const page = await GET(ask(''))

@@ -1,12 +1,7 @@
 // Where the reader is: the address after `#`. Every page, filter and detail has one to be shared.
 import { signal } from '@preact/signals'
 
-export interface Route {
-  readonly path: readonly string[]
-  readonly query: URLSearchParams
-}
-
-function read(): Route {
+function read() {
   const [path = '', search = ''] = location.hash.replace(/^#\/?/, '').split('?')
   const parts = path.split('/').filter(Boolean).map(decoded)
   return { path: parts, query: new URLSearchParams(search) }
@@ -27,29 +22,29 @@ addEventListener('hashchange', () => {
   route.value = read()
 })
 
-type RouteQuery = Readonly<Record<string, string | undefined>>
+type QueryFields = Readonly<Record<string, string | number | undefined>>
+
+/** A query string of what is given; empty values are left out. */
+export function queryOf(values: QueryFields | URLSearchParams): string {
+  const pairs = values instanceof URLSearchParams ? [...values] : Object.entries(values)
+  const given = pairs.filter(([, value]) => value !== undefined && value !== '')
+  const text = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString()
+  return text && `?${text}`
+}
 
 /** The address of a page. */
-export function href(path: readonly string[], query: RouteQuery | URLSearchParams = {}): string {
-  const entries = query instanceof URLSearchParams ? [...query] : Object.entries(query)
-  const given = entries.filter((pair): pair is [string, string] => Boolean(pair[1]))
-  const search = new URLSearchParams(given).toString()
-  return `#/${path.map(encodeURIComponent).join('/')}${search && `?${search}`}`
+export function href(path: readonly string[], values: QueryFields | URLSearchParams = {}): string {
+  return `#/${path.map(encodeURIComponent).join('/')}${queryOf(values)}`
 }
 
-/** Goes to a page; `replace` leaves no step back. */
-export function go(address: string, { replace = false } = {}): void {
-  if (!replace) {
-    location.hash = address
-    return
-  }
-  history.replaceState(null, '', address)
-  route.value = read()
+/** Goes to a page. */
+export function go(address: string): void {
+  location.hash = address
 }
 
-/** Changes the filters of the page that is shown. */
-export function filter(changes: RouteQuery): void {
+/** Changes the filters of the page that is shown, without a step back. */
+export function filter(changes: QueryFields): void {
   const { path, query } = route.peek()
-  const next = Object.fromEntries(query)
-  go(href(path, { ...next, ...changes }), { replace: true })
+  history.replaceState(null, '', href(path, { ...Object.fromEntries(query), ...changes }))
+  route.value = read()
 }

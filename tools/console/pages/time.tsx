@@ -1,7 +1,6 @@
 // Times: exact and relative, in the reader's zone. "Now" is the server's, whose clock may be frozen.
-/** @jsxImportSource preact */
 import { signal } from '@preact/signals'
-import { resync } from './load.ts'
+import { resync } from './server.ts'
 
 /** How far the server's clock is ahead of this one, in milliseconds; or where it stands still. */
 const serverClock = signal<{ readonly offset: number; readonly frozenAt?: number }>({ offset: 0 })
@@ -32,12 +31,12 @@ export const zone =
 export function clockTime(at: string | number): string {
   const date = new Date(at)
   const now = new Date(serverNow())
-  const isToday = now.toDateString() === date.toDateString()
-  const year = now.getFullYear() === date.getFullYear() ? {} : ({ year: 'numeric' } as const)
   const time = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const
-  return isToday
-    ? date.toLocaleTimeString('en-GB', { ...time, second: '2-digit' })
-    : date.toLocaleString('en-GB', { day: 'numeric', month: 'short', ...year, ...time })
+  if (now.toDateString() === date.toDateString()) {
+    return date.toLocaleTimeString('en-GB', { ...time, second: '2-digit' })
+  }
+  const year = now.getFullYear() === date.getFullYear() ? undefined : 'numeric'
+  return date.toLocaleString('en-GB', { day: 'numeric', month: 'short', year, ...time })
 }
 
 const units = [
@@ -46,20 +45,17 @@ const units = [
   ['day', 86_400],
   ['hour', 3600],
   ['minute', 60],
+  ['second', 1],
 ] as const
 
 const words = new Intl.RelativeTimeFormat('en', { numeric: 'auto', style: 'narrow' })
 
-function relative(at: number, now: number): string {
-  const seconds = Math.round((at - now) / 1000)
+function relative(seconds: number): string {
   if (Math.abs(seconds) < 5) return 'now'
-  for (const [at, [unit, length]] of units.entries()) {
-    // 59.6 minutes are an hour.
-    const [, smaller] = units[at + 1] ?? ['second', 1]
-    const rounded = Math.round(Math.abs(seconds) / smaller) * smaller
-    if (rounded >= length) return words.format(Math.round(seconds / length), unit)
-  }
-  return words.format(seconds, 'second')
+  // 59.6 minutes are an hour.
+  const isLong = ([, length]: (typeof units)[number]) => Math.abs(seconds) > 0.99 * length
+  const [unit, length] = units.find(isLong) ?? ['second', 1]
+  return words.format(Math.round(seconds / length), unit)
 }
 
 export function Time({ at }: { readonly at: string | number | null | undefined }) {
@@ -69,13 +65,14 @@ export function Time({ at }: { readonly at: string | number | null | undefined }
   return (
     <time dateTime={date.toISOString()} title={`${date.toISOString()} (UTC)`}>
       <span>{clockTime(at)}</span>{' '}
-      <span class="muted">{relative(date.getTime(), serverNow())}</span>
+      <span class="muted">{relative(Math.round((date.getTime() - serverNow()) / 1000))}</span>
     </time>
   )
 }
 
 /** A length of time in milliseconds, for people. */
-export function duration(ms: number): string {
+export function duration(ms: number | undefined): string {
+  if (ms === undefined) return '–'
   if (ms < 1000) return `${Math.round(ms)} ms`
   if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`
   if (ms < 3_600_000) return `${Math.round(ms / 60_000)} min`
@@ -83,23 +80,22 @@ export function duration(ms: number): string {
   return `${Math.round(ms / 86_400_000)} days`
 }
 
-const spans: Readonly<Record<string, number>> = {
-  '15m': 900,
-  '1h': 3600,
-  '24h': 86_400,
-  '7d': 604_800,
+/** The spans of a filter by time: words and seconds. */
+export const spans: Readonly<Record<string, readonly [words: string, seconds: number]>> = {
+  '15m': ['last 15 minutes', 900],
+  '1h': ['last hour', 3600],
+  '24h': ['last 24 hours', 86_400],
+  '7d': ['last 7 days', 604_800],
 }
 
-/** The choices of a filter by time. */
-export const spanChoices = [
-  ['15m', 'last 15 minutes'],
-  ['1h', 'last hour'],
-  ['24h', 'last 24 hours'],
-  ['7d', 'last 7 days'],
-] as const
+/** A filter by time. */
+export const since = (label: string) => {
+  const choices = Object.entries(spans).map(([key, [words]]) => [key, words] as const)
+  return { name: 'since', label, choices }
+}
 
-/** The beginning of a span that ends now; undefined for an unknown span. */
-export function spanStart(span: string | null | undefined): string | undefined {
-  const seconds = spans[span ?? '']
-  return seconds === undefined ? undefined : new Date(serverNow() - seconds * 1000).toISOString()
+/** The beginning of a span that ends now; a time as it is. */
+export function startOf(span: string | undefined): string | undefined {
+  const [, seconds] = spans[span ?? ''] ?? []
+  return seconds === undefined ? span : new Date(serverNow() - seconds * 1000).toISOString()
 }

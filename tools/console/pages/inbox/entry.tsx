@@ -1,17 +1,15 @@
-// One entry: its state and why, its handlers, and its payload once it is revealed.
-/** @jsxImportSource preact */
-import { useEffect, useState } from 'preact/hooks'
-import { config } from '../call.ts'
-import { type TestCase, toCurl, toTest } from '../export.ts'
-import { listen, useLoad } from '../load.ts'
+// One entry: its state and why, its handlers, its payload once it is revealed, and actions that say
+// what will happen before they do it.
+import { useState } from 'preact/hooks'
 import { href } from '../route.ts'
+import { at, call, change, config, useLoad } from '../server.ts'
+import { type TestCase, toCurl, toTest } from '../text.ts'
 import { duration, Time } from '../time.tsx'
-import { Button, Copy } from '../ui/actions.tsx'
 import { Body, Headers, Json } from '../ui/bytes.tsx'
-import { Detail, type DetailProps } from '../ui/list-page.tsx'
-import { Badge, Facts, Id, Notice, Section, Status } from '../ui/parts.tsx'
-import { EntryActions } from './entry-actions.tsx'
-import { ask, entityOf, hasFailedAgain, type InboxRow } from './records.ts'
+import { words } from '../ui/form.tsx'
+import { Detail } from '../ui/list.tsx'
+import { Badge, Button, Card, Copy, counted, Details, Id, Notice } from '../ui/parts.tsx'
+import { api, EntryStatus, type InboxRow, nameOf } from './overview.tsx'
 
 interface ShownEntry {
   readonly entry: InboxRow
@@ -20,36 +18,33 @@ interface ShownEntry {
   readonly shape?: unknown
 }
 
-interface Payload {
-  readonly headers: readonly (readonly [string, string])[]
-  readonly url?: string
-  readonly body: string
+export interface ChangedEntries {
+  readonly entries: number
 }
 
-const pathOf = (id: string) => `/entries/${encodeURIComponent(id)}`
+interface EntryProps {
+  readonly entry: InboxRow
+}
 
-export function EntryDetail({ id, onClose }: DetailProps) {
-  const { data, problem, reload } = useLoad({
-    key: `entry ${id}`,
-    ask: (signal) => ask<ShownEntry>(pathOf(id), { signal }),
-    on: ['changed'],
-  })
-  const { entry, waitsFor, shape } = data ?? {}
-  // An open entry changes without an event of its own, so every look at the inbox reloads it.
-  const isOpen = entry !== undefined && /^(?:stored|leased|retry)$/.test(entry.state)
-  // biome-ignore lint/correctness/useExhaustiveDependencies: reload is the same in effect
-  useEffect(() => (isOpen ? listen('stats', reload) : undefined), [isOpen])
-  const actions = entry && (
-    <>
-      <Status of={entry.state} />
-      {hasFailedAgain(entry) && <Badge tone="bad">failed again</Badge>}
-      {!config.readOnly && <EntryActions entry={entry} onDone={reload} />}
-    </>
-  )
-  const title = entry ? (entry.name ?? entry.receivedName ?? 'Unreadable') : 'Entry'
+const pathOf = (id: string) => `${api}/entries/${encodeURIComponent(id)}`
+const post = <Answer,>(path: string, body?: object) => call<Answer>(path, { method: 'POST', body })
+const entityOf = ({ entity }: InboxRow) => entity && `${entity.type}:${entity.id}`
+
+export function EntryDetail({ id }: { readonly id: string }) {
   return (
-    <Detail label="Entry" {...{ title, problem, onClose, actions }}>
-      {entry && (
+    <Detail
+      label="Entry"
+      // An open entry changes without an event of its own, so every look at the inbox reloads it.
+      load={useLoad(at<ShownEntry>(pathOf(id), ['changed', 'stats']))}
+      title={({ entry }) => nameOf(entry)}
+      actions={({ entry }) => (
+        <>
+          <EntryStatus of={entry} />
+          {!config.readOnly && <EntryActions entry={entry} />}
+        </>
+      )}
+    >
+      {({ entry, waitsFor, shape }) => (
         <>
           <Why entry={entry} />
           {waitsFor && <Behind of={waitsFor} />}
@@ -61,10 +56,65 @@ export function EntryDetail({ id, onClose }: DetailProps) {
           ) : (
             <PayloadSection entry={entry} shape={shape} />
           )}
-          <EntryFacts entry={entry} />
+          <Details of={detailsOf(entry)} />
         </>
       )}
     </Detail>
+  )
+}
+
+/** Actions with the states they start from, the words once they are done, and what will happen. */
+const offered = {
+  redrive: [
+    'dead skipped retry',
+    'Queued again',
+    'The handlers that have not succeeded yet run again now, with all attempts available. Handlers that succeeded do not run again.',
+  ],
+  replay: [
+    'done',
+    'Queued again',
+    'Every handler runs again on the stored bytes, including those that succeeded: their effects must be idempotent.',
+  ],
+  dismiss: [
+    'dead',
+    'Dismissed',
+    'No handler runs for it unless an operator redrives it. Later events of its entity that wait for it continue.',
+  ],
+} as const
+
+/** A button for each thing that may be done with an entry in its state. */
+function EntryActions({ entry }: EntryProps) {
+  const { id, state, erased, entity, tenant, unreadable } = entry
+  const forget = async () => {
+    // The tenant of an entry that no key opens is unknown.
+    const of = unreadable ? {} : { tenant: tenant ?? null }
+    const path = `${api}/forget`
+    const { entries } = await post<ChangedEntries>(path, { entity: entityOf(entry), ...of })
+    return `${entries} payloads are erased`
+  }
+  const whose = tenant === undefined ? '' : ` of the tenant ${tenant}`
+  const forgetting = {
+    title: `Forget ${entityOf(entry)}?`,
+    text: `Erases the payload of every event about this entity${whose} and, for a client, of its verifications. Entries that still wait are skipped. This cannot be undone.`,
+  }
+  return (
+    <>
+      {Object.entries(offered).map(([name, [from, past, text]]) => {
+        if (!from.split(' ').includes(state) || (erased && name === 'replay')) return null
+        const question = { title: `${words(name)} this entry?`, text }
+        const kind = name === 'dismiss' ? 'danger' : 'main'
+        return (
+          <Button
+            key={name}
+            {...{ kind, question, words: words(name) }}
+            work={change(past, `${pathOf(id)}/${name}`)}
+          />
+        )
+      })}
+      {entity && !erased && (
+        <Button kind="danger" question={forgetting} work={forget} words="Forget" />
+      )}
+    </>
   )
 }
 
@@ -92,141 +142,122 @@ const retried: Readonly<Record<string, string>> = {
   CRASHED: 'The process ended while handling it.',
 }
 
-function Why({ entry: { reason, state, dueAt } }: { readonly entry: InboxRow }) {
+function Why({ entry: { reason, state, dueAt } }: EntryProps) {
   if (reason === undefined) return null
-  if (state === 'retry') {
-    return (
-      <Notice tone="warn">
-        <strong>{reason}</strong> {retried[reason]} The next attempt is due <Time at={dueAt} />
-        {config.readOnly ? '.' : '. Redrive makes it now.'}
-      </Notice>
-    )
-  }
+  const due = state === 'retry' && [
+    ' The next attempt is due ',
+    <Time key="at" at={dueAt} />,
+    config.readOnly ? '.' : '. Redrive makes it now.',
+  ]
   return (
     <Notice tone={state === 'dead' ? 'bad' : 'warn'}>
-      <strong>{reason}</strong> {reasons[reason]}
+      <strong>{reason}</strong> {(due ? retried : reasons)[reason]}
+      {due}
     </Notice>
   )
 }
 
 function Behind({ of: { id, dueAt } }: { readonly of: Pick<InboxRow, 'id' | 'dueAt'> }) {
+  const due = dueAt && [', whose next attempt is due ', <Time key="at" at={dueAt} />]
   return (
     <Notice tone="warn">
       It waits for an earlier entry of the same entity, <a href={href(['entries', id])}>{id}</a>
-      {dueAt && (
-        <>
-          , whose next attempt is due <Time at={dueAt} />
-        </>
-      )}
-      .
+      {due}.
     </Notice>
   )
 }
 
-function Handlers({ entry: { handled, failures } }: { readonly entry: InboxRow }) {
+function Handlers({ entry: { handled, failures } }: EntryProps) {
   if (handled.length + failures.length === 0) return null
   return (
-    <Section title="Handlers">
+    <Card title="Handlers">
       <ul class="steps">
         {failures.map(({ handler, code, error }) => (
           <li key={handler}>
-            <Badge tone="bad" sign="✕">
-              failed
-            </Badge>
-            <code>{handler}</code> <span>{code}</span> <span class="muted break">{error}</span>
+            <Badge tone="bad" words="failed" /> <code>{handler}</code> <span>{code}</span>
+            <span class="muted break">{error}</span>
           </li>
         ))}
-        {handled.map((name) => (
-          <li key={name}>
-            <Badge tone="good" sign="✓">
-              done
-            </Badge>
-            <code>{name}</code>
+        {handled.map((handler) => (
+          <li key={handler}>
+            <Badge tone="good" words="done" /> <code>{handler}</code>
           </li>
         ))}
       </ul>
-    </Section>
+    </Card>
   )
 }
 
+interface Payload {
+  readonly headers: readonly (readonly [string, string])[]
+  readonly url?: string
+  readonly body: string
+}
+
 /** The payload: its shape until it is revealed, which the server records first. */
-function PayloadSection({ entry, shape }: { readonly entry: InboxRow; readonly shape: unknown }) {
+function PayloadSection({ entry, shape }: EntryProps & Pick<ShownEntry, 'shape'>) {
   const [payload, setPayload] = useState<Payload | undefined>(undefined)
-  const reveal = async () => {
-    const path = `${pathOf(entry.id)}/reveal`
-    setPayload(payload ? undefined : await ask<Payload>(path, { method: 'POST' }))
-  }
+  const reveal = async () =>
+    setPayload(payload ? undefined : await post<Payload>(`${pathOf(entry.id)}/reveal`))
+  const isShape = typeof shape === 'object'
   return (
-    <Section title="Payload">
+    <Card title="Payload">
       <div class="stack">
         <div class="actions">
-          <Button isPressed={payload !== undefined} work={reveal}>
-            {payload ? 'Mask again' : 'Reveal the payload'}
-          </Button>
-          <Copy text={() => testOf(entry)}>Copy as test</Copy>
-          {payload && <Copy text={() => curlOf(payload)}>Copy as curl</Copy>}
+          <Button
+            isPressed={payload !== undefined}
+            work={reveal}
+            words={payload ? 'Mask again' : 'Reveal the payload'}
+          />
+          <Copy text={() => testOf(entry)} words="Copy as test" />
+          {payload && <Copy text={() => curlOf(payload)} words="Copy as curl" />}
         </div>
-        {payload ? (
+        {payload && (
           <>
             <Body base64={payload.body} label="Received body" />
             {payload.url && <p class="break">Received at {payload.url}</p>}
             <Headers pairs={payload.headers} />
           </>
-        ) : shape === undefined || typeof shape === 'string' ? (
-          <p class="muted">{shape ?? 'The payload cannot be read.'}</p>
-        ) : (
-          <Json label="The payload, masked" value={shape} />
+        )}
+        {!payload && isShape && <Json label="The payload, masked" value={shape} />}
+        {!payload && !isShape && (
+          <p class="muted">{String(shape ?? 'The payload cannot be read.')}</p>
         )}
       </div>
-    </Section>
-  )
-}
-
-function EntryFacts({ entry }: { readonly entry: InboxRow }) {
-  const { id, eventId, name, receivedName, tenant, source, receivedAt, dueAt } = entry
-  const { settledAt, attempts, generation, bytes, conflictOf } = entry
-  const entity = entityOf(entry)
-  const took = settledAt && duration(Date.parse(settledAt) - Date.parse(receivedAt))
-  const again =
-    generation > 0 ? `, after ${generation} ${generation === 1 ? 'redrive' : 'redrives'}` : ''
-  return (
-    <Section title="Details">
-      <Facts
-        of={{
-          Entry: <Id of={id} />,
-          Event: eventId && <Id of={eventId} />,
-          'Arrived as': receivedName !== name && receivedName,
-          Entity: entity && <Id of={entity} href={href(['entries'], { entity })} />,
-          Tenant: tenant && <a href={href(['entries'], { tenant })}>{tenant}</a>,
-          Source: source,
-          Received: <Time at={receivedAt} />,
-          Due: dueAt && <Time at={dueAt} />,
-          Settled: settledAt && (
-            <>
-              <Time at={settledAt} /> <span class="muted">after {took}</span>
-            </>
-          ),
-          Attempts: `${attempts}${again}`,
-          Size: `${bytes.toLocaleString('en')} bytes`,
-          'Conflicts with': conflictOf && (
-            <Id of={conflictOf} href={href(['entries', conflictOf])} />
-          ),
-        }}
-      />
-    </Section>
+    </Card>
   )
 }
 
 async function testOf({ id, name }: InboxRow): Promise<string> {
-  const path = `${pathOf(id)}/capture`
-  const { capture } = await ask<Pick<TestCase, 'capture'>>(path, { method: 'POST' })
+  const { capture } = await post<Pick<TestCase, 'capture'>>(`${pathOf(id)}/capture`)
   return toTest({ title: `${name ?? id} is handled as it arrived`, capture, outcome: 'handled' })
 }
 
-function curlOf({ headers, url, body }: Payload): string {
-  const address = new URL(url ?? '/', 'http://localhost:3000').href
-  const own = headers.filter(
-    ([name]) => !/^(content-length|host|connection|transfer-encoding)$/.test(name),
-  )
-  return toCurl({ method: 'POST', url: address, headers: own, body })
+function curlOf({ headers, url = '/', body }: Payload): string {
+  const isOwn = /^(content-length|host|connection|transfer-encoding)$/
+  const sent = headers.filter(([name]) => !isOwn.test(name))
+  const address = new URL(url, 'http://localhost:3000').href
+  return toCurl({ method: 'POST', url: address, headers: sent, body })
+}
+
+function detailsOf(entry: InboxRow) {
+  const { id, eventId, receivedName, tenant, source, receivedAt, dueAt, settledAt } = entry
+  const { attempts, generation, bytes, conflictOf } = entry
+  const entity = entityOf(entry)
+  const took = settledAt && duration(Date.parse(settledAt) - Date.parse(receivedAt))
+  const again = generation > 0 && `, after ${counted(generation, ['redrive', 'redrives'])}`
+  return {
+    Entry: <Id of={id} />,
+    Event: eventId && <Id of={eventId} />,
+    'Arrived as': receivedName !== entry.name && receivedName,
+    Entity: entity && <Id of={entity} href={href(['entries'], { entity })} />,
+    Tenant: tenant && <a href={href(['entries'], { tenant })}>{tenant}</a>,
+    Source: source,
+    Received: <Time at={receivedAt} />,
+    Due: dueAt && <Time at={dueAt} />,
+    Settled: settledAt && [<Time key="at" at={settledAt} />, ` after ${took}`],
+    Attempts: [attempts, again],
+    Size: `${bytes.toLocaleString('en')} bytes`,
+    'Conflicts with': conflictOf && <Id of={conflictOf} href={href(['entries', conflictOf])} />,
+  }
 }

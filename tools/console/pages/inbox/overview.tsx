@@ -1,41 +1,69 @@
 // How the inbox is doing: what needs attention, events over time, failures, and each handler's times.
-/** @jsxImportSource preact */
-import { useEffect, useState } from 'preact/hooks'
-import type { HandlerLatency, InboxStats } from '../../../../src/inbox/admin.ts'
-import { listen, useLoad } from '../load.ts'
+import { useEffect } from 'preact/hooks'
+import type { InboxStats } from '../../../../src/inbox/admin.ts'
+import type { EntryState, Entry as InboxEntry } from '../../../../src/inbox/entry.ts'
+import type { HandlerRow, History } from '../../inbox-history.ts'
 import { filter, href, route } from '../route.ts'
-import { duration, setServerClock, Time } from '../time.tsx'
+import { at, config, stats, useLoad } from '../server.ts'
+import { duration, setServerClock, since, spans, Time } from '../time.tsx'
 import { Chart } from '../ui/chart.tsx'
-import {
-  Badge,
-  Card,
-  Empty,
-  Failed,
-  Figure,
-  Page,
-  Select,
-  Status,
-  stateWords,
-  toneOf,
-} from '../ui/parts.tsx'
-import { type Column, Table } from '../ui/table.tsx'
-import { hasFailedAgain, type InboxOverview, type InboxRow, overviewOf, states } from './records.ts'
+import { type Column, TableCard } from '../ui/list.tsx'
+import { Badge, Card, Failed, Figure, Page, Select, Status, stateWords } from '../ui/parts.tsx'
 
-const spans: Readonly<Record<string, string>> = {
-  '1h': 'the last hour',
-  '24h': 'the last day',
-  '7d': 'the last week',
+type TimesAsText<Value> = {
+  readonly [Key in keyof Value]: Value[Key] extends Date | undefined ? string : Value[Key]
+}
+/** An entry as the routes give it: its times are text. */
+export type InboxRow = TimesAsText<InboxEntry>
+
+interface InboxOverview {
+  readonly stats: InboxStats
+  readonly now: string
+  readonly history: History
+  /** The newest dead letters and entries that wait for a retry. */
+  readonly failing: readonly InboxRow[]
+}
+
+export const api = `${config.base}/api`
+
+export const overviewOf = (span: string) =>
+  at<InboxOverview>(`${api}/overview?span=${span}`, ['changed'])
+
+/** In the order of attention that they need. */
+export const states: readonly EntryState[] = [
+  'dead',
+  'retry',
+  'stored',
+  'leased',
+  'done',
+  'skipped',
+]
+
+export const nameOf = ({ name, receivedName }: InboxRow) => name ?? receivedName ?? 'unreadable'
+
+/** The type and the beginning of the id: enough to tell rows apart. */
+export function shortEntity({ entity, eventId }: InboxRow): string | undefined {
+  return entity ? `${entity.type}:${entity.id.slice(0, 8)}` : eventId
+}
+
+/** The state of an entry, and whether it failed after it was redriven or replayed. */
+export function EntryStatus({ of: { state, generation } }: { readonly of: InboxRow }) {
+  const hasFailedAgain = generation > 0 && (state === 'dead' || state === 'retry')
+  return (
+    <>
+      <Status of={state} /> {hasFailedAgain && <Badge tone="bad" words="failed again" />}
+    </>
+  )
 }
 
 export function OverviewPage() {
   const span = route.value.query.get('span') ?? '1h'
   const { data, problem } = useLoad(overviewOf(span))
-  // Lag and age grow also while nothing happens.
-  const [stats, setStats] = useState<InboxStats | undefined>(undefined)
-  useEffect(() => listen<InboxStats>('stats', setStats), [])
   useEffect(() => {
     if (data) setServerClock(data.now, false)
   }, [data])
+  const choose = (one: string) => filter({ span: one === '1h' ? undefined : one })
+  const [words] = spans[span] ?? ['last hour']
   return (
     <Page
       title="Overview"
@@ -43,79 +71,71 @@ export function OverviewPage() {
         <Select
           label="Span"
           value={span}
-          choices={Object.entries(spans)}
-          onChange={(one) => filter({ span: one === '1h' ? undefined : one })}
+          choices={since('Span').choices.slice(1)}
+          onChange={choose}
         />
       }
     >
       <Failed problem={problem} />
       {data && (
         <>
-          <Figures stats={stats ?? data.stats} />
-          <Events of={data} words={spans[span] ?? 'the last hour'} />
-          <Card title="Recent failures">
-            <Failures of={data} />
-          </Card>
-          <Card title={`By handler, in ${spans[span]}`}>
-            <Handlers of={data} />
-          </Card>
+          <Figures of={stats.value ?? data.stats} />
+          <Events of={data.history} title={`Events in the ${words}, by outcome`} />
+          <TableCard
+            label="Recent failures"
+            items={data.failing}
+            columns={failureColumns}
+            idOf={({ id }) => id}
+            hrefOf={({ id }) => href(['entries', id])}
+            none="None."
+          />
+          <TableCard
+            label={`By handler, in the ${words}`}
+            items={data.history.handlers}
+            columns={handlerColumns}
+            idOf={({ handler }) => handler}
+            hrefOf={({ handler }) => href(['entries'], { handler })}
+            none="No handler ran."
+          />
         </>
       )}
     </Page>
   )
 }
 
-function Figures({ stats }: { readonly stats: InboxStats }) {
+/** Lag and age grow also while nothing happens. */
+function Figures({ of }: { readonly of: InboxStats }) {
+  const { dead, lag, oldestAge } = of
   return (
     <div class="figures">
       {states.map((state) => (
         <Figure
           key={state}
-          name={state === 'dead' && stats.dead !== 1 ? 'dead letters' : stateWords(state)}
-          value={stats[state]}
-          tone={state === 'dead' && stats.dead > 0 ? 'bad' : undefined}
+          name={state === 'dead' && dead !== 1 ? 'dead letters' : stateWords(state)}
+          value={of[state]}
+          isBad={state === 'dead' && dead > 0}
           href={href(['entries'], { state })}
         />
       ))}
-      <Figure name="lag" value={duration(stats.lag)} />
-      <Figure
-        name="oldest pending"
-        value={stats.oldestAge === undefined ? '–' : duration(stats.oldestAge)}
-      />
+      <Figure name="lag" value={duration(lag)} />
+      <Figure name="oldest pending" value={duration(oldestAge)} />
     </div>
   )
 }
 
-interface EventsProps {
-  readonly of: InboxOverview
-  readonly words: string
-}
-
-function Events({ of: { history }, words }: EventsProps) {
-  const { buckets, width, readBackTo } = history
+function Events({ of, title }: { readonly of: History; readonly title: string }) {
+  const { buckets, width, readBackTo } = of
   const any = buckets.some(({ counts }) => Object.keys(counts).length > 0)
-  const title = `Events in ${words}, by outcome`
+  const unit = duration(width).replace(/^1 /, '').replace(/^min$/, 'minute')
   return (
-    <Card title={title} actions={<span class="hint">per {duration(width)}</span>}>
+    <Card title={title} actions={<span class="hint">per {unit}</span>}>
       {any ? (
-        <Chart
-          label={title}
-          bars={buckets.map(({ at, counts }) => ({
-            at,
-            parts: states.map((state) => ({
-              name: stateWords(state),
-              tone: toneOf(state),
-              count: counts[state] ?? 0,
-            })),
-          }))}
-        />
+        <Chart label={title} bars={buckets} states={states} />
       ) : (
-        <Empty title="Nothing arrived">
-          <p>
-            Deliveries appear here as soon as your receiver accepts them, and under Entries with
-            their outcome.
-          </p>
-        </Empty>
+        <p class="muted">
+          Nothing arrived. Deliveries appear here as soon as your receiver accepts them, and under
+          Entries with their outcome.
+        </p>
       )}
       {readBackTo && (
         <p class="hint">
@@ -127,20 +147,10 @@ function Events({ of: { history }, words }: EventsProps) {
 }
 
 const failureColumns: readonly Column<InboxRow>[] = [
-  { head: 'State', cell: ({ state }) => <Status of={state} /> },
-  {
-    head: 'Event',
-    kind: 'main',
-    cell: ({ name, receivedName }) => name ?? receivedName ?? 'unreadable',
-  },
-  {
-    head: 'Reason',
-    cell: (one) => (
-      <>
-        <code>{one.reason}</code> {hasFailedAgain(one) && <Badge tone="bad">failed again</Badge>}
-      </>
-    ),
-  },
+  { head: 'State', cell: (one) => <EntryStatus of={one} /> },
+  { head: 'Event', kind: 'main', cell: nameOf },
+  { head: 'Reason', cell: ({ reason }) => reason && <code>{reason}</code> },
+  { head: 'Entity', cell: (one) => <code>{shortEntity(one)}</code> },
   {
     head: 'Handler',
     cell: ({ failures }) => failures.map(({ handler, error }) => `${handler}: ${error}`).join(', '),
@@ -148,53 +158,14 @@ const failureColumns: readonly Column<InboxRow>[] = [
   { head: 'Received', kind: 'end', cell: ({ receivedAt }) => <Time at={receivedAt} /> },
 ]
 
-function Failures({ of: { failing } }: { readonly of: InboxOverview }) {
-  if (failing.length === 0) return <p class="muted">None.</p>
-  return (
-    <Table
-      label="Recent failures"
-      items={failing}
-      columns={failureColumns}
-      idOf={({ id }) => id}
-      hrefOf={({ id }) => href(['entries', id])}
-    />
-  )
-}
-
-type HandlerRow = Partial<HandlerLatency> & { readonly handler: string; readonly failed: number }
-
-const time = (ms: number | undefined) => (ms === undefined ? '–' : duration(ms))
-
 const handlerColumns: readonly Column<HandlerRow>[] = [
   { head: 'Handler', kind: 'main', cell: ({ handler }) => handler },
   { head: 'Done', cell: ({ entries }) => entries ?? 0 },
-  { head: 'p50', cell: ({ p50 }) => time(p50) },
-  { head: 'p95', cell: ({ p95 }) => time(p95) },
+  { head: 'p50', cell: ({ p50 }) => duration(p50) },
+  { head: 'p95', cell: ({ p95 }) => duration(p95) },
   {
     head: 'Failures',
     kind: 'end',
-    cell: ({ failed }) => (failed > 0 ? <Badge tone="bad">{failed}</Badge> : 0),
+    cell: ({ failed }) => (failed ? <Badge tone="bad" words={failed} /> : 0),
   },
 ]
-
-/** The times from an event's occurrence until its entry was done. */
-function Handlers({ of: { stats, history } }: { readonly of: InboxOverview }) {
-  const measured = stats.latency?.handlers ?? []
-  const others = Object.keys(history.failures).filter(
-    (name) => !measured.some(({ handler }) => handler === name),
-  )
-  const rows = [...measured, ...others.map((handler) => ({ handler }))].map((one) => ({
-    ...one,
-    failed: history.failures[one.handler] ?? 0,
-  }))
-  if (rows.length === 0) return <p class="muted">No handler ran.</p>
-  return (
-    <Table
-      label="By handler"
-      items={rows}
-      columns={handlerColumns}
-      idOf={({ handler }) => handler}
-      hrefOf={({ handler }) => href(['entries'], { handler })}
-    />
-  )
-}

@@ -1,21 +1,18 @@
 // The clients of an organization, and the detail of one with its changes.
-/** @jsxImportSource preact */
 import { useState } from 'preact/hooks'
+import type { Client } from '../../../../src/protocol/resources.ts'
 import { memberTypes } from '../../../../src/protocol/values.ts'
-import { call } from '../call.ts'
-import { useLoad } from '../load.ts'
+import type { ShownClient } from '../../../sandbox/console.ts'
 import { href } from '../route.ts'
+import { at, call, change, useLoad } from '../server.ts'
 import { Time } from '../time.tsx'
-import { Button } from '../ui/actions.tsx'
-import { Form, type FormField, words } from '../ui/form.tsx'
-import { Detail, type DetailProps, type FilterField } from '../ui/list-page.tsx'
-import { Facts, Id, Section, Status } from '../ui/parts.tsx'
-import type { Column } from '../ui/table.tsx'
-import { RecordsPage } from './records.tsx'
-import { type Client, control, type DeliverySummary, own } from './resources.ts'
-import { EventsSent } from './verifications.tsx'
+import { Form, type FormField, type Values, words } from '../ui/form.tsx'
+import { type Column, Detail } from '../ui/list.tsx'
+import { Button, Details, Id, Status } from '../ui/parts.tsx'
+import { EventsSent } from './deliveries.tsx'
+import { control, own, RecordsPage } from './records.tsx'
 
-const filters: readonly FilterField[] = [
+const filters = [
   { name: 'memberType', label: 'Type', choices: memberTypes },
   {
     name: 'active',
@@ -26,7 +23,7 @@ const filters: readonly FilterField[] = [
     ],
   },
   { name: 'sort', label: 'Sort', choices: ['name', ['request_count', 'most verifications']] },
-]
+] as const
 
 const fields = [
   { name: 'nameFirst', label: 'First name' },
@@ -46,13 +43,15 @@ const fields = [
 ] as const satisfies readonly FormField[]
 
 const columns: readonly Column<Client>[] = [
-  { head: 'State', cell: ({ active }) => <Status of={active ? 'active' : 'deleted'} /> },
+  { head: 'State', cell: (one) => <Status of={stateOf(one)} /> },
   { head: 'Name', kind: 'main', cell: nameOf },
   { head: 'Type', kind: 'more', cell: ({ memberType }) => memberType },
   { head: 'Verifications', kind: 'more', cell: ({ requestCount }) => requestCount },
-  { head: 'ID', kind: 'more', cell: ({ id }) => <code>{id.slice(0, 8)}</code> },
+  { head: 'ID', cell: ({ id }) => <code>{id.slice(0, 8)}</code> },
   { head: 'Created', kind: 'end', cell: ({ createdAt }) => <Time at={createdAt} /> },
 ]
+
+const stateOf = ({ active }: Client) => (active ? 'active' : 'deleted')
 
 function nameOf({ nameFirst, nameLast, businessName, email, id }: Client): string {
   const person = [nameFirst, nameLast].filter(Boolean).join(' ')
@@ -62,67 +61,14 @@ function nameOf({ nameFirst, nameLast, businessName, email, id }: Client): strin
 export function ClientsPage() {
   return (
     <RecordsPage<Client>
-      title="Clients"
       what="client"
       filters={filters}
       columns={columns}
       fields={fields}
       detail={ClientDetail}
+      searchHint="Name, email or external ID"
       empty="A client is a record of your customer. Verifications can be linked to it."
     />
-  )
-}
-
-interface ShownClient {
-  readonly client: Client
-  readonly deliveries: readonly DeliverySummary[]
-}
-
-function ClientDetail({ id, onClose }: DetailProps) {
-  const { data, problem } = useLoad({
-    key: `client ${id}`,
-    ask: (signal) => call<ShownClient>(`${own}/clients/${encodeURIComponent(id)}`, { signal }),
-    on: ['client', 'delivery', 'state'],
-  })
-  const [isEditing, edit] = useState(false)
-  const client = data?.client
-  const save = async (body: object) => {
-    await call(`${control}/clients/${id}`, { method: 'PATCH', body })
-    edit(false)
-  }
-  const actions = client && (
-    <>
-      <Status of={client.active ? 'active' : 'deleted'} />
-      {client.active && (
-        <>
-          <Button work={() => edit(!isEditing)}>{isEditing ? 'Cancel' : 'Edit'}</Button>
-          <Button kind="danger" question={deletion} work={() => remove(id)}>
-            Delete
-          </Button>
-        </>
-      )}
-    </>
-  )
-  const title = client ? nameOf(client) : 'Client'
-  return (
-    <Detail label="Client" {...{ title, problem, onClose, actions }}>
-      {client && (
-        <>
-          {isEditing && client.active ? (
-            <Form
-              label="Edit the client"
-              fields={fields}
-              start={{ ...client }}
-              submit="Save"
-              onSubmit={save}
-            />
-          ) : (
-            <ClientFacts client={client} />
-          )}
-          <EventsSent deliveries={data.deliveries} />
-        </>
-      )}
-    </Detail>
   )
 }
 
@@ -131,29 +77,60 @@ const deletion = {
   text: 'It remains readable with active: false, and client.deleted is sent.',
 }
 
-async function remove(id: string): Promise<string> {
-  await call(`${control}/clients/${id}`, { method: 'DELETE' })
-  return 'Deleted'
+function ClientDetail({ id }: { readonly id: string }) {
+  const path = `${own}/clients/${encodeURIComponent(id)}`
+  const [isEditing, edit] = useState(false)
+  const save = async (body: Values) => {
+    await call(`${control}/clients/${id}`, { method: 'PATCH', body })
+    edit(false)
+  }
+  const remove = change('Deleted', `${control}/clients/${id}`, { method: 'DELETE' })
+  const changes = (
+    <>
+      <Button work={() => edit(!isEditing)} words={isEditing ? 'Cancel' : 'Edit'} />
+      <Button kind="danger" question={deletion} work={remove} words="Delete" />
+    </>
+  )
+  const form = (client: Client) => (
+    <Form
+      label="Edit the client"
+      {...{ fields, submit: 'Save', start: { ...client }, onSubmit: save }}
+    />
+  )
+  return (
+    <Detail
+      label="Client"
+      load={useLoad(at<ShownClient>(path, ['client', 'delivery', 'state']))}
+      title={({ client }) => nameOf(client)}
+      actions={({ client }) => [
+        <Status key="state" of={stateOf(client)} />,
+        client.active && changes,
+      ]}
+    >
+      {({ client, deliveries }) => (
+        <>
+          {isEditing && client.active ? form(client) : <Details of={detailsOf(client)} />}
+          <EventsSent items={deliveries} />
+        </>
+      )}
+    </Detail>
+  )
 }
 
-function ClientFacts({ client }: { readonly client: Client }) {
+function detailsOf(client: Client) {
   const { id, requestCount, createdAt, updatedAt } = client
-  const given = fields.map((field) => {
-    const value = client[field.name]
-    const label = 'label' in field ? field.label : words(field.name)
-    return [label, typeof value === 'object' && value ? JSON.stringify(value) : value] as const
+  const given = fields.map((field: FormField) => {
+    const value = client[field.name as keyof Client]
+    return [
+      field.label ?? words(field.name),
+      typeof value === 'object' ? value && JSON.stringify(value) : value,
+    ]
   })
-  return (
-    <Section title="Details">
-      <Facts
-        of={{
-          ID: <Id of={id} />,
-          ...Object.fromEntries(given),
-          Verifications: <a href={href(['verifications'], { clientId: id })}>{requestCount}</a>,
-          Created: <Time at={createdAt} />,
-          Updated: <Time at={updatedAt} />,
-        }}
-      />
-    </Section>
-  )
+  return {
+    ID: <Id of={id} />,
+    ...Object.fromEntries(given),
+    Verifications: <a href={href(['verifications'], { clientId: id })}>{requestCount}</a>,
+    Created: <Time at={createdAt} />,
+    Updated: <Time at={updatedAt} />,
+  }
 }

@@ -1,47 +1,21 @@
 // The sandbox's console: its pages, in the order of how often they are wanted.
-/** @jsxImportSource preact */
 import { useEffect } from 'preact/hooks'
-import { connect, useList, useLoad } from '../load.ts'
+import type { ListedKey } from '../../../sandbox/console.ts'
 import { href } from '../route.ts'
+import { connect, listAt, useLoad } from '../server.ts'
 import { clockTime, serverNow, setServerClock } from '../time.tsx'
-import { Badge, Card, Facts, Failed, Id, Page } from '../ui/parts.tsx'
-import { type NavGroup, place, Shell } from '../ui/shell.tsx'
-import { type Column, Table } from '../ui/table.tsx'
+import { type Column, Table, TableCard } from '../ui/list.tsx'
+import { Card, Facts, Failed, Id, Page } from '../ui/parts.tsx'
+import { place, Shell } from '../ui/shell.tsx'
 import { ClientsPage } from './clients.tsx'
 import { ClockPage } from './clock.tsx'
 import { DeliveriesPage } from './deliveries.tsx'
 import { FaultsPage } from './faults.tsx'
 import { OutboxPage } from './outbox.tsx'
 import { OverviewPage } from './overview.tsx'
-import {
-  type Assumptions,
-  api,
-  assumptions,
-  control,
-  type ListedKey,
-  overview,
-  own,
-} from './resources.ts'
+import { type Assumptions, api, assumptions, control, overview, own } from './records.tsx'
 import { SubscriptionsPage } from './subscriptions.tsx'
 import { VerificationsPage } from './verifications.tsx'
-
-const groups = (failed: number | undefined): readonly NavGroup[] => [
-  {
-    places: [
-      place('Overview', 'o', OverviewPage),
-      place('Verifications', 'v', VerificationsPage),
-      place('Clients', 'c', ClientsPage),
-      { ...place('Deliveries', 'd', DeliveriesPage), badge: failed },
-      place('Subscriptions', 's', SubscriptionsPage),
-      place('Outbox', 'm', OutboxPage),
-    ],
-  },
-  {
-    title: 'Simulate',
-    places: [place('Clock', 't', ClockPage), place('Faults', 'f', FaultsPage)],
-  },
-  { title: 'Look up', places: [place('Reference', 'r', ReferencePage)] },
-]
 
 const commands = [
   { title: 'New verification', href: href(['verifications', 'new']) },
@@ -61,33 +35,41 @@ export function SandboxConsole() {
   useEffect(() => {
     if (data) setServerClock(data.now, data.frozen)
   }, [data])
+  const places = [
+    place('Overview', 'o', OverviewPage),
+    place('Verifications', 'v', VerificationsPage),
+    place('Clients', 'c', ClientsPage),
+    place('Deliveries', 'd', DeliveriesPage, { badge: data?.failingCount }),
+    place('Subscriptions', 's', SubscriptionsPage),
+    place('Outbox', 'm', OutboxPage),
+    place('Clock', 't', ClockPage, { group: 'Simulate' }),
+    place('Faults', 'f', FaultsPage),
+    place('Reference', 'r', ReferencePage, { group: 'Look up' }),
+  ]
   // The sandbox's time is not the reader's: every page says so.
   const isOff = data && (data.frozen || Math.abs(serverNow() - Date.now()) > 60_000)
   const foot = isOff && (
     <a class="wide" href={href(['clock'])}>
-      {data.frozen ? 'Clock frozen at ' : 'Clock at '}
-      {clockTime(serverNow())}
+      {`Clock ${data.frozen ? 'frozen ' : ''}at ${clockTime(serverNow())}`}
     </a>
   )
-  return <Shell groups={groups(data?.deliveries.failed)} {...{ commands, searches, foot }} />
+  return <Shell {...{ places, commands, searches, foot }} />
 }
 
 /** The API keys, and what the sandbox assumes where the service's document leaves something open. */
 function ReferencePage() {
-  const keys = useList<ListedKey>(`${own}/keys`, ['organizations', 'state'])
+  const keys = useLoad(listAt<ListedKey>(`${own}/keys`, ['organizations', 'state']))
   const { data, problem } = useLoad(assumptions)
   const names = data?.magicNames.map(({ name, effect }) => [name, effect]) ?? []
   return (
     <Page title="Reference">
       <Failed problem={problem ?? keys.problem} />
-      <Card title="API keys">
-        <Table
-          label="API keys"
-          items={keys.data ?? []}
-          columns={keyColumns}
-          idOf={({ key }) => key}
-        />
-      </Card>
+      <TableCard
+        label="Organizations & keys"
+        items={keys.data ?? []}
+        columns={keyColumns}
+        idOf={({ key }) => key}
+      />
       <Card title="Subject names that trigger a result">
         <Facts of={Object.fromEntries(names)} />
       </Card>
@@ -112,10 +94,7 @@ const keyColumns: readonly Column<ListedKey>[] = [
   { head: 'Key', kind: 'main', cell: ({ key }) => <Id of={key} /> },
   { head: 'Organization', cell: ({ name }) => name },
   { head: 'Plan', cell: ({ plan }) => plan },
-  {
-    head: 'Requests get',
-    cell: ({ effect, active }) => (active ? effect : <Badge tone="calm">401, revoked</Badge>),
-  },
+  { head: 'Requests get', cell: ({ effect, active }) => (active ? effect : '401, revoked') },
 ]
 
 const assumptionColumns: readonly Column<Assumptions['data'][number]>[] = [

@@ -1,143 +1,274 @@
-// Everything that was sent, live: the list, and one delivery beside it.
-/** @jsxImportSource preact */
-import { useMemo } from 'preact/hooks'
+// Everything that was sent, live; and one delivery with its attempts, newest first, each with the
+// response, why it failed, and the bytes that were signed and sent.
 import { eventNames } from '../../../../src/protocol/names.ts'
-import { call, query } from '../call.ts'
-import { useList, useLoad, useRows } from '../load.ts'
-import { href, route } from '../route.ts'
-import { duration, spanStart, Time } from '../time.tsx'
-import { Button } from '../ui/actions.tsx'
-import { type FilterField, ListPage } from '../ui/list-page.tsx'
-import { Empty, Status } from '../ui/parts.tsx'
-import type { Column } from '../ui/table.tsx'
-import { DeliveryDetail } from './delivery.tsx'
-import { response, statusOf } from './overview.tsx'
-import { since } from './records.tsx'
+import type {
+  DiagnosedDelivery,
+  ListedDelivery,
+  ListedSubscription,
+} from '../../../sandbox/console.ts'
+import { href, queryOf } from '../route.ts'
+import { at, call, change, listAt, useLoad } from '../server.ts'
+import { fromBase64, type TestCase, textOf, toCurl, toTest } from '../text.ts'
+import { duration, since, Time } from '../time.tsx'
+import { Body, Headers, SideBySide } from '../ui/bytes.tsx'
+import { type Column, Detail, type Filters, ListPage, Table } from '../ui/list.tsx'
 import {
-  control,
-  type ListedDelivery,
-  type ListedSubscription,
-  overview,
-  own,
-  type PageOf,
-} from './resources.ts'
+  Badge,
+  Button,
+  Card,
+  Copy,
+  counted,
+  Details,
+  Empty,
+  HttpStatus,
+  Id,
+  LinkButton,
+  Notice,
+  Status,
+  worded,
+} from '../ui/parts.tsx'
+import { control, NewVerification, overview, own, type PageOf } from './records.tsx'
 
 const statuses = ['pending', 'delivered', 'failed', 'dropped', 'held']
 
 export function DeliveriesPage() {
-  const { query: search } = route.value
-  const { since: span, ...filters } = Object.fromEntries(search)
-  const { data } = useList<ListedSubscription>(`${control}/subscriptions`, [
-    'subscription',
-    'state',
-  ])
+  const on = ['subscription', 'state']
+  const { data = [] } = useLoad(listAt<ListedSubscription>(`${control}/subscriptions`, on))
   const counts = useLoad(overview).data?.deliveries ?? {}
-  const hosts = (data ?? []).map(({ id, url }) => [id, url.replace(/^https?:\/\//, '')] as const)
-  const rows = useRows({
-    key: `deliveries ${search}`,
-    on: ['delivery', 'state'],
-    async ask(size, signal) {
-      const all = { ...filters, dateFrom: spanStart(span), limit: size }
-      const found = await call<PageOf<ListedDelivery>>(`${own}/deliveries${query(all)}`, {
-        signal,
-      })
-      const { total, hasNext: hasMore } = found.pagination
-      return { items: found.data, total, hasMore }
-    },
-  })
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the hosts are made of the data
-  const shownColumns = useMemo(() => columns(new Map(hosts)), [data])
-  const fields: readonly FilterField[] = [
-    {
-      name: 'status',
-      label: 'Status',
-      choices: statuses.map((one) => [one, `${one} (${counts[one] ?? 0})`]),
-    },
-    { name: 'event', label: 'Event', choices: eventNames },
-    { name: 'subscriptionId', label: 'Subscription', choices: hosts },
-    since,
-  ]
+  const hosts = data.map(({ id, url }) => [id, url.replace(/^https?:\/\//, '')] as const)
+  const choices = worded(statuses, (one) => `${one} (${counts[one] ?? 0})`)
   return (
     <ListPage
       title="Deliveries"
-      path="deliveries"
       nouns={['delivery', 'deliveries']}
-      rows={rows}
-      filters={fields}
-      columns={shownColumns}
+      read={read}
+      on={['delivery', 'state']}
+      filters={[
+        { name: 'status', label: 'Status', choices },
+        { name: 'event', label: 'Event', choices: eventNames },
+        { name: 'subscriptionId', label: 'Subscription', choices: hosts },
+        since('Created'),
+      ]}
+      columns={columns}
       searchHint="Event or ID"
-      idOf={({ id }) => id}
       detail={DeliveryDetail}
-      actions={counts.failed ? <ResendFailed count={counts.failed} /> : null}
+      actions={() => counts.failed !== undefined && <ResendFailed count={counts.failed} />}
       empty={<NothingSent hasSubscription={hosts.length > 0} />}
     />
   )
 }
 
-const columns = (hosts: ReadonlyMap<string, string>): readonly Column<ListedDelivery>[] => [
-  { head: 'Status', cell: (one) => <Status of={statusOf(one)} /> },
+async function read(filters: Filters, limit: number, signal: AbortSignal) {
+  const path = `${own}/deliveries${queryOf({ ...filters, limit })}`
+  const { data: items, pagination } = await call<PageOf<ListedDelivery>>(path, { signal })
+  return { items, total: pagination.total, hasMore: pagination.hasNext }
+}
+
+const columns: readonly Column<ListedDelivery>[] = [
+  { head: 'Status', cell: ({ state }) => <Status of={state} /> },
   {
     head: 'Event',
     kind: 'main',
-    cell: ({ event, fault, attempts }) => {
-      const why = fault ?? attempts.at(-1)?.fault
-      return (
-        <>
-          {event} {why && <span class="muted">· {why}</span>}
-        </>
-      )
-    },
+    cell: ({ event, last: { fault } }) => [event, fault].filter(Boolean).join(' · '),
   },
-  { head: 'Response', cell: response },
-  { head: 'Attempts', kind: 'more', cell: ({ attempts }) => attempts.length },
-  { head: 'Duration', kind: 'more', cell: ({ attempts }) => took(attempts.at(-1)?.durationMs) },
   {
-    head: 'Sent to',
-    kind: 'more',
-    cell: ({ subscriptionId }) => hosts.get(subscriptionId) ?? 'a removed subscription',
+    head: 'Response',
+    cell: ({ attempts, last }) => attempts > 0 && <HttpStatus of={last.status} />,
   },
-  { head: 'About', kind: 'more', cell: ({ resourceId }) => <code>{resourceId.slice(0, 8)}</code> },
+  { head: 'Attempts', kind: 'more', cell: ({ attempts }) => attempts },
+  { head: 'Duration', kind: 'more', cell: ({ last }) => duration(last.durationMs) },
+  { head: 'Sent to', kind: 'more', cell: ({ to }) => to },
+  { head: 'About', cell: ({ resourceId }) => <code>{resourceId.slice(0, 8)}</code> },
   { head: 'Created', kind: 'end', cell: ({ createdAt }) => <Time at={createdAt} /> },
 ]
 
-const took = (ms: number | undefined) => (ms === undefined ? '–' : duration(ms))
+interface DeliveryTableProps {
+  readonly label: string
+  readonly items: readonly ListedDelivery[]
+  readonly none: string
+}
+
+export function DeliveryTable(props: DeliveryTableProps) {
+  const hrefOf = ({ id }: ListedDelivery) => href(['deliveries', id])
+  return <Table {...props} columns={columns} idOf={({ id }) => id} hrefOf={hrefOf} />
+}
+
+export function EventsSent({ items }: Pick<DeliveryTableProps, 'items'>) {
+  return (
+    <Card title="Events sent">
+      <DeliveryTable label="Events sent" items={items} none="None: no subscription takes them." />
+    </Card>
+  )
+}
 
 function NothingSent({ hasSubscription }: { readonly hasSubscription: boolean }) {
+  const add = <LinkButton to={href(['subscriptions'])} words="Add a subscription" isMain />
   return (
-    <Empty title="Nothing sent yet">
-      <p>
-        {hasSubscription
-          ? 'Create a verification, or act on one, to send events.'
-          : 'Events go to subscriptions: add the address of your receiver first.'}
-      </p>
-      <div class="actions">
-        {!hasSubscription && (
-          <a class="button main" href={href(['subscriptions'])}>
-            Add a subscription
-          </a>
-        )}
-        <a class="button" href={href(['verifications', 'new'])}>
-          New verification
-        </a>
-      </div>
+    <Empty title="Nothing sent yet" actions={hasSubscription ? <NewVerification /> : add}>
+      {hasSubscription
+        ? 'Create a verification, or act on one, to send events.'
+        : 'Events go to subscriptions: add the address of your receiver first.'}
     </Empty>
   )
 }
 
 function ResendFailed({ count }: { readonly count: number }) {
   const resend = async () => {
-    const body = { status: 'failed' }
-    const options = { method: 'POST', body }
+    const options = { method: 'POST', body: { status: 'failed' } }
     const { resent } = await call<{ readonly resent: number }>(`${control}/resend`, options)
     return `${resent} sent again`
   }
   const question = {
-    title: `Send ${count} failed ${count === 1 ? 'delivery' : 'deliveries'} again?`,
+    title: `Send ${counted(count, ['failed delivery', 'failed deliveries'])} again?`,
     text: 'Each is signed with the current secret and sent again immediately.',
   }
+  return <Button question={question} work={resend} words={`Resend ${count} failed`} />
+}
+
+function DeliveryDetail({ id }: { readonly id: string }) {
+  const path = `${own}/deliveries/${encodeURIComponent(id)}`
+  const resend = change('Sent again', `${control}/deliveries/${id}/resend`)
   return (
-    <Button question={question} work={resend}>
-      Resend {count} failed
-    </Button>
+    <Detail
+      label="Delivery"
+      load={useLoad(at<DiagnosedDelivery>(path, ['delivery', 'state']))}
+      title={({ delivery }) => delivery.event}
+      actions={({ delivery, state, attempts: [last] }) => (
+        <>
+          <Status of={state} />
+          <Button kind="main" work={resend} words="Resend" />
+          {last && <Copy text={() => curlOf(last)} words="Copy as curl" />}
+          {last && <Copy text={() => testOf(path, delivery.event, last)} words="Copy as test" />}
+        </>
+      )}
+    >
+      {(shown) => (
+        <>
+          <Attempts of={shown} />
+          <Details of={detailsOf(shown)} />
+        </>
+      )}
+    </Detail>
   )
+}
+
+type DiagnosedAttempt = DiagnosedDelivery['attempts'][number]
+
+function curlOf({ request: { headers, ...rest } }: DiagnosedAttempt): string {
+  return toCurl({ ...rest, headers: Object.entries(headers) })
+}
+
+async function testOf(
+  path: string,
+  event: string,
+  { ok, code }: DiagnosedAttempt,
+): Promise<string> {
+  const { capture } = await call<Pick<TestCase, 'capture'>>(`${path}/capture`)
+  const outcome = ok === false ? 'rejected' : 'handled'
+  return toTest({ title: `${event} is ${outcome} as it was delivered`, capture, outcome, code })
+}
+
+function Attempts({ of }: { readonly of: DiagnosedDelivery }) {
+  const { attempts, delivery } = of
+  return (
+    <Card title={counted(attempts.length, ['attempt', 'attempts'])}>
+      <ol class="timeline">
+        {delivery.nextAttemptAt && (
+          <li>
+            Next attempt <Time at={delivery.nextAttemptAt} />
+          </li>
+        )}
+        {attempts.map((one) => (
+          <AttemptView key={one.number} of={one} count={attempts.length} signed={delivery.body} />
+        ))}
+      </ol>
+    </Card>
+  )
+}
+
+interface AttemptProps {
+  readonly of: DiagnosedAttempt
+  readonly count: number
+  readonly signed: string
+}
+
+function AttemptView({ of, count, signed }: AttemptProps) {
+  const { request, response, error, fault, durationMs, at, number } = of
+  const reply = wordIn(response?.body)
+  return (
+    <li>
+      <details class="attempt" open={number === count}>
+        <summary>
+          <strong>{`Attempt ${number}`}</strong> <HttpStatus of={response?.status} />{' '}
+          {reply && <code>{reply}</code>} {duration(durationMs)}{' '}
+          {fault && <Badge tone="warn" words={fault} />} <Time at={at} />
+        </summary>
+        <div class="stack">
+          <Cause of={of} />
+          {error && <Notice tone="bad">{error}</Notice>}
+          {response && (
+            <Card title={`Response ${response.status}`}>
+              <Body base64={response.body} label="Response body" />
+              <Headers pairs={response.headers} />
+            </Card>
+          )}
+          {request.body !== signed && (
+            <Card title="Signed and received bytes">
+              <SideBySide signed={signed} received={request.body} />
+            </Card>
+          )}
+          <Card title={`Request ${request.method} ${request.url}`}>
+            <Body base64={request.body} label="Request body" />
+            <Headers pairs={Object.entries(request.headers)} />
+          </Card>
+        </div>
+      </details>
+    </li>
+  )
+}
+
+/** The code or the outcome that the receiver replied with. */
+function wordIn(body = ''): string | undefined {
+  try {
+    const { code, outcome } = JSON.parse(textOf(fromBase64(body)) ?? '')
+    return [code, outcome].find((word) => typeof word === 'string')
+  } catch {
+    return undefined
+  }
+}
+
+/** Says what is proved about a rejected attempt, and what to do. */
+function Cause({ of: { ok, code, diagnosis, response } }: { readonly of: DiagnosedAttempt }) {
+  if (ok === false) {
+    const unknown = { message: 'a receiver with the right secret rejects these bytes', fix: '' }
+    const { message, fix } = diagnosis ?? unknown
+    return (
+      <Notice tone="warn">
+        <strong>{code}</strong> {sentence(message)} {fix && sentence(fix)}
+      </Notice>
+    )
+  }
+  if (!ok || response?.status !== 401) return null
+  return (
+    <Notice tone="warn">
+      The signature is right for this subscription’s secret, and the bytes are unchanged. The
+      receiver has another secret or scheme: copy the secret from{' '}
+      <a href={href(['subscriptions'])}>Subscriptions</a>.
+    </Notice>
+  )
+}
+
+const sentence = (text: string) => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
+
+function detailsOf({ delivery }: DiagnosedDelivery) {
+  const { id, eventId, event, canonicalEvent, resourceId, createdAt, fault } = delivery
+  const page = canonicalEvent.startsWith('client') ? 'clients' : 'verifications'
+  return {
+    Delivery: <Id of={id} />,
+    Event: <Id of={eventId} />,
+    Name: event !== canonicalEvent && `${event}, sent for ${canonicalEvent}`,
+    About: <Id of={resourceId} href={href([page, resourceId])} />,
+    Created: <Time at={createdAt} />,
+    Fault: fault,
+  }
 }

@@ -1,24 +1,19 @@
 // The faults of deliveries and of the API: what each does, and which are switched on.
-/** @jsxImportSource preact */
 import { useState } from 'preact/hooks'
 import type { FaultKind } from '../../../sandbox/schemas/faults.ts'
-import { call } from '../call.ts'
-import { useLoad } from '../load.ts'
-import { Button } from '../ui/actions.tsx'
-import { Badge, Card, Empty, Failed, Page, Select } from '../ui/parts.tsx'
-import { type Column, Table } from '../ui/table.tsx'
-import { control } from './resources.ts'
+import { at, call, useLoad } from '../server.ts'
+import { type Column, TableCard } from '../ui/list.tsx'
+import { Badge, Button, Failed, Page, Select } from '../ui/parts.tsx'
+import { control } from './records.tsx'
 
 interface SetFault {
   readonly kind: FaultKind
   readonly times?: number
   readonly probability?: number
   readonly event?: string
-  /** The number of times that it was applied. */
   readonly struck?: number
 }
 
-/** One sentence for each fault. */
 const sentences: Readonly<Record<FaultKind, string>> = {
   duplicate: 'The same delivery arrives twice, with the same event id.',
   reorder: 'A delivery arrives after the one that follows it.',
@@ -48,14 +43,6 @@ const sentences: Readonly<Record<FaultKind, string>> = {
 }
 
 const kinds = Object.keys(sentences) as FaultKind[]
-const firstAttemptFault = kinds.indexOf('tampered')
-const firstApiFault = kinds.indexOf('error-429')
-const groups = [
-  ['Which deliveries are sent', kinds.slice(0, firstAttemptFault)],
-  ['How a delivery arrives', kinds.slice(firstAttemptFault, firstApiFault)],
-  ['What the API responds', kinds.slice(firstApiFault)],
-] as const
-
 const often = [
   ['1', 'once'],
   ['3', '3 times'],
@@ -71,18 +58,16 @@ function remaining({ struck = 0, times, ...fault }: SetFault): SetFault {
 }
 
 export function FaultsPage() {
-  const { data, problem, reload } = useLoad({
-    key: 'faults',
-    ask: (signal) => call<{ readonly faults: readonly SetFault[] }>(path, { signal }),
-    on: ['faults', 'delivery', 'state'],
-  })
+  const loading = at<{ readonly faults: readonly SetFault[] }>(path, [
+    'faults',
+    'delivery',
+    'state',
+  ])
+  const { data, problem } = useLoad(loading)
   const [times, setTimes] = useState('1')
   const faults = data?.faults ?? []
-  const set = async (faults: readonly SetFault[]) => {
-    await call(path, { method: 'PUT', body: { faults } })
-    reload()
-  }
-  // Setting the faults starts their counts anew, so each is sent with what is left of it.
+  const set = (faults: readonly SetFault[]) => call(path, { method: 'PUT', body: { faults } })
+  // Setting the faults starts their counts again, so each is sent with what is left of it.
   const left = faults.filter((one) => !isSpent(one))
   const off = (fault: SetFault) => set(left.filter((one) => one !== fault).map(remaining))
   const on = (kind: FaultKind) =>
@@ -90,30 +75,19 @@ export function FaultsPage() {
   return (
     <Page title="Faults" count={data && `${left.length} on`}>
       <Failed problem={problem} />
-      <Card title="Switched on">
-        {faults.length === 0 ? (
-          <Empty title="Nothing goes wrong">
-            <p>Switch a fault on below to see how your receiver copes.</p>
-          </Empty>
-        ) : (
-          <Table
-            label="Switched on"
-            items={faults}
-            columns={setColumns(off)}
-            idOf={(one) => `${faults.indexOf(one)} ${one.kind}`}
-            isDim={isSpent}
-          />
-        )}
-      </Card>
+      <TableCard
+        label="Switched on"
+        items={faults}
+        columns={setColumns(off)}
+        idOf={(one) => `${faults.indexOf(one)} ${one.kind}`}
+        isDim={isSpent}
+        none="Nothing goes wrong. Switch a fault on below to see how your receiver copes."
+      />
       <p class="actions">
         Apply a fault
         <Select label="Apply a fault" value={times} choices={often} onChange={setTimes} />
       </p>
-      {groups.map(([title, kinds]) => (
-        <Card key={title} title={title}>
-          <Table label={title} items={kinds} columns={kindColumns(on)} idOf={(kind) => kind} />
-        </Card>
-      ))}
+      <TableCard label="All faults" items={kinds} columns={kindColumns(on)} idOf={(kind) => kind} />
     </Page>
   )
 }
@@ -121,22 +95,16 @@ export function FaultsPage() {
 const setColumns = (off: (fault: SetFault) => void): readonly Column<SetFault>[] => [
   {
     head: 'Fault',
-    cell: (one) => (
-      <>
-        <Badge tone={isSpent(one) ? 'calm' : 'warn'} sign={isSpent(one) ? '✓' : '!'}>
-          {one.kind}
-        </Badge>{' '}
-        {one.event && <code>{one.event}</code>}
-      </>
-    ),
+    cell: (one) => <Badge tone={isSpent(one) ? 'calm' : 'warn'} words={one.kind} />,
   },
   { head: 'Does', kind: 'main', cell: ({ kind }) => sentences[kind] },
+  { head: 'Of', cell: ({ event }) => event },
   { head: 'Applies', cell: howOften },
   { head: 'Applied', cell: (one) => `${one.struck ?? 0}${isSpent(one) ? ', spent' : ''}` },
   {
     head: 'Action',
     kind: 'end',
-    cell: (one) => <Button work={() => off(one)}>{isSpent(one) ? 'Remove' : 'Switch off'}</Button>,
+    cell: (one) => <Button work={() => off(one)} words={isSpent(one) ? 'Remove' : 'Switch off'} />,
   },
 ]
 
@@ -151,10 +119,6 @@ const kindColumns = (on: (kind: FaultKind) => void): readonly Column<FaultKind>[
   {
     head: 'Action',
     kind: 'end',
-    cell: (kind) => (
-      <Button label={`Switch on ${kind}`} work={() => on(kind)}>
-        Switch on
-      </Button>
-    ),
+    cell: (kind) => <Button label={`Switch on ${kind}`} work={() => on(kind)} words="Switch on" />,
   },
 ]

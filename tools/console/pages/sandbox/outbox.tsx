@@ -1,53 +1,44 @@
 // The mail that the service would have sent: invitations with their link, and shared results.
-/** @jsxImportSource preact */
-import { useList } from '../load.ts'
-import { href, route } from '../route.ts'
+import type { Mail } from '../../../sandbox/schemas/snapshot.ts'
+import { href } from '../route.ts'
+import { listAt, Problem, useLoad } from '../server.ts'
 import { Time } from '../time.tsx'
-import { Copy } from '../ui/actions.tsx'
 import { Json } from '../ui/bytes.tsx'
-import { Detail, type DetailProps, type FilterField, ListPage } from '../ui/list-page.tsx'
-import { Empty, Facts, Id, Notice } from '../ui/parts.tsx'
-import type { Column } from '../ui/table.tsx'
-import { NewVerification } from './overview.tsx'
-import { control, type Mail } from './resources.ts'
+import { type Column, Detail, type Filters, ListPage } from '../ui/list.tsx'
+import { Copy, Empty, Facts, Id, LinkButton } from '../ui/parts.tsx'
+import { control, NewVerification } from './records.tsx'
 
-const useMails = () => useList<Mail>(`${control}/outbox`, ['mail', 'state'])
+const on = ['mail', 'state']
+const outbox = listAt<Mail>(`${control}/outbox`, on)
 
-const filters: readonly FilterField[] = [
-  { name: 'kind', label: 'Kind', choices: ['invitation', ['shared_result', 'shared result']] },
-]
+const kinds = ['invitation', ['shared_result', 'shared result']] as const
 
 export function OutboxPage() {
-  const { data, problem } = useMails()
-  const { search = '', kind } = Object.fromEntries(route.value.query)
-  const words = search.toLowerCase()
-  const items = (data ?? [])
-    .filter((one) => `${one.to} ${one.subject}`.toLowerCase().includes(words))
-    .filter((one) => kind === undefined || one.kind === kind)
-    .reverse()
-  const rows = { items, problem, isLoaded: data !== undefined, hasMore: false, more() {} }
   return (
     <ListPage
       title="Outbox"
-      path="outbox"
       nouns={['mail', 'mails']}
-      rows={rows}
-      filters={filters}
+      read={read}
+      on={on}
+      filters={[{ name: 'kind', label: 'Kind', choices: kinds }]}
       columns={columns}
       searchHint="Recipient or subject"
-      idOf={({ id }) => id}
       detail={MailDetail}
       empty={
-        <Empty title="No mail yet">
-          <p>
-            A verification with an email address sends its subject an invitation; third parties get
-            the result when it is approved. Both appear here; the sandbox sends no mail.
-          </p>
-          <NewVerification />
+        <Empty title="No mail yet" actions={<NewVerification />}>
+          A verification with an email address sends its subject an invitation; third parties get
+          the result when it is approved. Both appear here; the sandbox sends no mail.
         </Empty>
       }
     />
   )
+}
+
+async function read({ search = '', kind }: Filters, _: number, signal: AbortSignal) {
+  const mails = await outbox.ask(signal)
+  const fits = ({ to, subject }: Mail) =>
+    `${to} ${subject}`.toLowerCase().includes(search.toLowerCase())
+  return { items: mails.filter((one) => fits(one) && (!kind || one.kind === kind)).reverse() }
 }
 
 const columns: readonly Column<Mail>[] = [
@@ -57,37 +48,39 @@ const columns: readonly Column<Mail>[] = [
   { head: 'Created', kind: 'end', cell: ({ createdAt }) => <Time at={createdAt} /> },
 ]
 
-function MailDetail({ id, onClose }: DetailProps) {
-  const { data, problem } = useMails()
-  const mail = data?.find((one) => one.id === id)
-  const { link, verificationId, shared } = mail ?? {}
-  const actions = link && (
-    <>
-      <a class="button main" href={new URL(link).pathname} target="_blank" rel="noreferrer">
-        Open the subject’s page
-      </a>
-      <Copy text={() => link}>Copy link</Copy>
-    </>
-  )
+function MailDetail({ id }: { readonly id: string }) {
+  const ask = async (signal: AbortSignal) => {
+    const mail = (await outbox.ask(signal)).find((one) => one.id === id)
+    if (!mail) throw new Problem(404, { code: 'NOT_FOUND', message: 'There is no such mail' })
+    return mail
+  }
   return (
-    <Detail label="Mail" title={mail?.subject ?? 'Mail'} {...{ problem, onClose, actions }}>
-      {mail ? (
-        <>
-          <Facts
-            of={{
-              To: mail.to,
-              Created: <Time at={mail.createdAt} />,
-              Verification: verificationId && (
-                <Id of={verificationId} href={href(['verifications', verificationId])} />
-              ),
-            }}
-          />
-          <p class="mail">{mail.text}</p>
-          {shared && <Json label="Shared result" value={shared} />}
-        </>
-      ) : (
-        data && <Notice tone="bad">There is no such mail.</Notice>
-      )}
+    <Detail
+      label="Mail"
+      load={useLoad({ key: id, on, ask })}
+      title={({ subject }) => subject}
+      actions={({ link }) => link && <MailLink to={link} />}
+    >
+      {({ to, createdAt, verificationId, text, shared }) => {
+        const page = href(['verifications', verificationId ?? ''])
+        const verification = verificationId && <Id of={verificationId} href={page} />
+        return (
+          <>
+            <Facts of={{ To: to, Created: <Time at={createdAt} />, Verification: verification }} />
+            <p class="mail">{text}</p>
+            {shared && <Json label="Shared result" value={shared} />}
+          </>
+        )
+      }}
     </Detail>
+  )
+}
+
+function MailLink({ to }: { readonly to: string }) {
+  return (
+    <>
+      <LinkButton to={new URL(to).pathname} words="Open the subject’s page" isMain isApart />
+      <Copy text={() => to} words="Copy link" />
+    </>
   )
 }

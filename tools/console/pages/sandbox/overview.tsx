@@ -1,113 +1,77 @@
 // How the sandbox is doing: counts, the deliveries that fail, and what happens next.
-/** @jsxImportSource preact */
-import { useLoad } from '../load.ts'
+import type { Overview } from '../../../sandbox/console.ts'
 import { href } from '../route.ts'
+import { useLoad } from '../server.ts'
 import { Time } from '../time.tsx'
-import { Card, Failed, Figure, HttpStatus, Page, Status } from '../ui/parts.tsx'
-import { type Column, Table } from '../ui/table.tsx'
-import { type DeliverySummary, type DueItem, overview } from './resources.ts'
+import { type Column, TableCard } from '../ui/list.tsx'
+import { Card, Failed, Figure, Page } from '../ui/parts.tsx'
+import { DeliveryTable } from './deliveries.tsx'
+import { NewVerification, overview } from './records.tsx'
+
+/** Each figure with the page of its rows, and their states. */
+const figures = [
+  ['failed deliveries', 'deliveries', 'failed'],
+  ['pending deliveries', 'deliveries', 'pending'],
+  ['delivered', 'deliveries', 'delivered'],
+  ['verifications to complete', 'verifications', 'initiated,in_progress'],
+  ['verifications to decide', 'verifications', 'submitted,pending_review'],
+] as const
 
 export function OverviewPage() {
   const { data, problem } = useLoad(overview)
-  const { verifications = {}, deliveries = {}, failing = [], due = [] } = data ?? {}
-  const sent = (status: string, name = `${status} deliveries`) => (
-    <Figure
-      name={name}
-      value={deliveries[status] ?? 0}
-      tone={status === 'failed' && deliveries.failed ? 'bad' : undefined}
-      href={href(['deliveries'], { status })}
-    />
-  )
-  const open = (name: string, ...statuses: readonly string[]) => (
-    <Figure
-      name={name}
-      value={statuses.reduce((sum, status) => sum + (verifications[status] ?? 0), 0)}
-      href={href(['verifications'], { status: statuses.join(',') })}
-    />
-  )
+  const countOf = (page: 'deliveries' | 'verifications', states: string) =>
+    states.split(',').reduce((sum, state) => sum + (data?.[page][state] ?? 0), 0)
   return (
     <Page title="Overview" actions={<NewVerification />}>
       <Failed problem={problem} />
       <div class="figures">
-        {sent('failed')}
-        {sent('pending')}
-        {sent('delivered', 'delivered')}
-        {open('verifications to complete', 'initiated', 'in_progress')}
-        {open('verifications to decide', 'submitted', 'pending_review')}
+        {figures.map(([name, page, status]) => (
+          <Figure
+            key={name}
+            name={name}
+            value={countOf(page, status)}
+            isBad={status === 'failed' && countOf(page, status) > 0}
+            href={href([page], { status })}
+          />
+        ))}
       </div>
       <Card title="Failing deliveries">
-        {failing.length === 0 && <p class="muted">None: every delivery that was sent arrived.</p>}
-        <DeliveryTable label="Failing deliveries" deliveries={failing} />
+        <DeliveryTable
+          label="Failing deliveries"
+          items={data?.failing ?? []}
+          none="None: every delivery that was sent arrived."
+        />
       </Card>
-      <Card title="Due next">
-        <DueTable due={due} />
-      </Card>
+      <DueCard due={data?.due ?? []} />
     </Page>
   )
 }
 
-/** A delivery that waits for its next attempt is retrying. */
-export const statusOf = ({ status, attempts }: DeliverySummary) =>
-  status === 'pending' && attempts.length > 0 ? 'retry' : status
-
-export const response = ({ attempts }: DeliverySummary) =>
-  attempts.length > 0 && <HttpStatus status={attempts.at(-1)?.status} />
-
-const deliveryColumns: readonly Column<DeliverySummary>[] = [
-  { head: 'Status', cell: (one) => <Status of={statusOf(one)} /> },
-  { head: 'Event', kind: 'main', cell: ({ event }) => event },
-  { head: 'Response', cell: response },
-  { head: 'Attempts', cell: ({ attempts }) => attempts.length },
-  { head: 'Created', kind: 'end', cell: ({ createdAt }) => <Time at={createdAt} /> },
-]
-
-interface DeliveryTableProps {
-  readonly label: string
-  readonly deliveries: readonly DeliverySummary[]
-}
-
-export function DeliveryTable({ label, deliveries }: DeliveryTableProps) {
-  if (deliveries.length === 0) return null
-  return (
-    <Table
-      label={label}
-      items={deliveries}
-      columns={deliveryColumns}
-      idOf={({ id }) => id}
-      hrefOf={({ id }) => href(['deliveries', id])}
-    />
-  )
-}
-
-export const NewVerification = () => (
-  <a class="button main" href={href(['verifications', 'new'])}>
-    New verification
-  </a>
-)
+type DueItem = Overview['due'][number]
 
 const dueColumns: readonly Column<DueItem>[] = [
   { head: 'At', cell: ({ at }) => <Time at={at} /> },
+  { head: 'Of', kind: 'main', cell: ({ name }) => name },
   { head: 'Happens', cell: happens },
-  { head: 'To', kind: 'main', cell: ({ name }) => name },
+  { head: 'About', cell: ({ resourceId }) => <code>{resourceId.slice(0, 8)}</code> },
 ]
 
 function happens({ attempts }: DueItem): string {
   if (attempts === undefined) return 'verification expires'
-  return attempts === 0 ? 'first attempt' : `attempt ${attempts + 1}`
+  return attempts.length === 0 ? 'first attempt' : `attempt ${attempts.length + 1}`
 }
 
-/** Lists what falls due next, by the sandbox's clock. */
-export function DueTable({ due }: { readonly due: readonly DueItem[] }) {
-  if (due.length === 0) return <p class="muted">Nothing is due.</p>
+export function DueCard({ due }: { readonly due: readonly DueItem[] }) {
+  const pageOf = ({ attempts }: DueItem) =>
+    attempts === undefined ? 'verifications' : 'deliveries'
   return (
-    <Table
+    <TableCard
       label="Due next"
       items={due}
       columns={dueColumns}
       idOf={({ id }) => id}
-      hrefOf={({ id, attempts }) =>
-        href([attempts === undefined ? 'verifications' : 'deliveries', id])
-      }
+      hrefOf={(one) => href([pageOf(one), one.id])}
+      none="Nothing is due."
     />
   )
 }

@@ -1,32 +1,45 @@
 // The records of an organization: the list with the API's filters, and the form of a new one.
-/** @jsxImportSource preact */
 import { computed } from '@preact/signals'
-import type { ComponentChildren, FunctionComponent } from 'preact'
-import { call, query } from '../call.ts'
-import { useList, useRows } from '../load.ts'
-import { filter, go, href, route } from '../route.ts'
-import { spanChoices, spanStart } from '../time.tsx'
-import { Form, type FormField, type Values } from '../ui/form.tsx'
-import { type DetailProps, type FilterField, ListPage } from '../ui/list-page.tsx'
-import { Empty, Page, Select } from '../ui/parts.tsx'
-import type { Column } from '../ui/table.tsx'
-import { api, control, type ListedKey, type Organization, own, type PageOf } from './resources.ts'
+import type { Pagination } from '../../../../src/protocol/api-schemas.ts'
+import type { ListedKey, Overview } from '../../../sandbox/console.ts'
+import type { Organization } from '../../../sandbox/schemas/snapshot.ts'
+import { filter, go, href, queryOf, route } from '../route.ts'
+import { at, call, listAt, useLoad } from '../server.ts'
+import { Form, type FormField, type Values, words } from '../ui/form.tsx'
+import { type Filters, ListPage, type ListPageProps } from '../ui/list.tsx'
+import { Empty, LinkButton, Page, Select } from '../ui/parts.tsx'
 
-interface RecordsProps<Item> {
-  readonly title: 'Verifications' | 'Clients'
-  readonly what: 'verification' | 'client'
-  readonly filters: readonly FilterField[]
-  readonly columns: readonly Column<Item>[]
-  /** The form of a new record. */
-  readonly fields: readonly FormField[]
-  readonly start?: Values
-  readonly detail: FunctionComponent<DetailProps>
-  /** Shown in an empty list, above the button that creates a record. */
-  readonly empty: ComponentChildren
+/** The routes of the control plane, of the service's API, and of this console. */
+export const control = '/_sandbox'
+export const api = '/v2/api'
+export const own = '/_console'
+
+export interface Assumptions {
+  readonly data: readonly Readonly<Record<'section' | 'topic' | 'decision', string>>[]
+  readonly magicNames: readonly { readonly name: string; readonly effect: string }[]
 }
 
-/** A filter by time. */
-export const since: FilterField = { name: 'since', label: 'Created', choices: spanChoices }
+export interface PageOf<Item> {
+  readonly data: readonly Item[]
+  readonly pagination: Pagination
+}
+
+export const overview = at<Overview>(`${own}/overview`, [
+  'delivery',
+  'verification',
+  'clock',
+  'state',
+])
+export const assumptions = at<Assumptions>(`${control}/assumptions`)
+
+interface RecordsProps<Item>
+  extends Pick<ListPageProps<Item>, 'filters' | 'columns' | 'detail' | 'searchHint'> {
+  readonly what: 'verification' | 'client'
+  readonly fields: readonly FormField[]
+  readonly start?: Values
+  /** Shown in an empty list, above the button that creates a record. */
+  readonly empty: string
+}
 
 const firstOrganization = 'org_acme'
 
@@ -34,7 +47,7 @@ const firstOrganization = 'org_acme'
 const organization = computed(() => route.value.query.get('org') ?? firstOrganization)
 
 function Organizations() {
-  const { data = [] } = useList<Organization>(`${control}/organizations`, ['state'])
+  const { data = [] } = useLoad(listAt<Organization>(`${control}/organizations`, ['state']))
   const names = data.map(({ id, name, plan }) => [id, `${name} · ${plan}`] as const)
   return (
     <Select
@@ -46,80 +59,65 @@ function Organizations() {
   )
 }
 
+export const NewVerification = () => (
+  <LinkButton to={href(['verifications', 'new'])} words="New verification" isMain />
+)
+
 export function RecordsPage<Item extends { readonly id: string }>(props: RecordsProps<Item>) {
-  const { what, empty, fields, start } = props
-  const list = `${what}s`
-  const { path, query: search } = route.value
-  const { since: span, org: _, ...filters } = Object.fromEntries(search)
-  const rows = useRows({
-    key: `${list} ${organization.value} ${search}`,
-    ask: (size, signal) => {
-      const dateFrom = spanStart(span)
-      return read<Item>(`/${list}`, { filters: { dateFrom, ...filters }, size, signal })
-    },
-    on: [what, 'state'],
-  })
-  const newOne = (
-    <a class="button main" href={href([list, 'new'])}>
-      New {what}
-    </a>
-  )
-  if (path[1] === 'new') {
+  const { what, empty, fields, start = {}, ...list } = props
+  const path = `${what}s`
+  if (route.value.path[1] === 'new') {
     return (
       <Page title={`New ${what}`} actions={<Organizations />}>
         <Form
           label={`New ${what}`}
           fields={fields}
-          {...(start && { start })}
+          start={start}
           submit={`Create ${what}`}
-          onSubmit={(body) => create(list, body)}
+          onSubmit={(body) => create(path, body)}
         >
-          <a class="button" href={href([list])}>
-            Cancel
-          </a>
+          <LinkButton to={href([path])} words="Cancel" />
         </Form>
       </Page>
     )
   }
+  const newOne = <LinkButton to={href([path, 'new'])} words={`New ${what}`} isMain />
+  const none = (
+    <Empty title={`No ${what} yet`} actions={newOne}>
+      {empty}
+    </Empty>
+  )
+  const actions = (
+    <>
+      <Organizations />
+      {newOne}
+    </>
+  )
   return (
-    <ListPage
-      {...props}
-      path={list}
-      nouns={[what, list]}
-      rows={rows}
-      searchHint={what === 'client' ? 'Name, email or external ID' : 'Name or email'}
-      idOf={({ id }) => id}
-      actions={
-        <>
-          <Organizations />
-          {newOne}
-        </>
-      }
-      empty={
-        <Empty title={`No ${what} yet`}>
-          <p>{empty}</p>
-          <div class="actions">{newOne}</div>
-        </Empty>
-      }
+    <ListPage<Item>
+      {...list}
+      title={words(path)}
+      nouns={[what, path]}
+      read={(filters, size, signal) => read(`/${path}`, filters, { size, signal })}
+      on={[what, 'state']}
+      actions={() => actions}
+      empty={none}
     />
   )
 }
 
-interface RecordsQuestion {
-  readonly filters: Readonly<Record<string, string | undefined>>
-  readonly size: number
-  readonly signal: AbortSignal
-}
-
-/** Pages of the API have at most this many rows. */
-const limit = 100
-
 /** Reads the newest rows as the organization sees them, at no cost for its rate. */
-async function read<Item>(path: string, { filters, size, signal }: RecordsQuestion) {
+async function read<Item>(
+  path: string,
+  { since: dateFrom, ...filters }: Filters,
+  { size, signal }: { readonly size: number; readonly signal: AbortSignal },
+) {
   const headers = { 'x-console-organization': organization.peek() }
   const items: Item[] = []
+  // Pages of the API have at most a hundred rows.
   for (let page = 1; ; page++) {
-    const address = `${own}/api${path}${query({ ...filters, limit, page })}`
+    const query = queryOf({ dateFrom, ...filters, limit: 100, page })
+    const address = `${own}/api${path}${query}`
     const { data, pagination } = await call<PageOf<Item>>(address, { headers, signal })
     items.push(...data)
     const { total, hasNext: hasMore } = pagination
@@ -128,12 +126,11 @@ async function read<Item>(path: string, { filters, size, signal }: RecordsQuesti
 }
 
 /** Creates a record over the API itself, which says what is wrong with a field. */
-async function create(list: string, body: Values): Promise<void> {
+async function create(path: string, body: Values): Promise<void> {
   const org = organization.peek()
   const { data } = await call<{ readonly data: readonly ListedKey[] }>(`${own}/keys`)
   const key = data.find(({ organizationId, active }) => organizationId === org && active)?.key ?? ''
-  const headers = { 'x-api-key': key }
-  const path = `${api}/${list}`
-  const { id } = await call<{ readonly id: string }>(path, { method: 'POST', body, headers })
-  go(href([list, id], { org: org === firstOrganization ? undefined : org }))
+  const options = { method: 'POST', body, headers: { 'x-api-key': key } }
+  const { id } = await call<{ readonly id: string }>(`${api}/${path}`, options)
+  go(href([path, id], { org: org === firstOrganization ? undefined : org }))
 }

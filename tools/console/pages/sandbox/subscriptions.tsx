@@ -1,13 +1,22 @@
 // The subscriptions, with what came of their deliveries: add, test, pause, rotate, remove.
-/** @jsxImportSource preact */
-import { call, type RequestOptions } from '../call.ts'
-import { useList } from '../load.ts'
+import type { ListedSubscription } from '../../../sandbox/console.ts'
 import { href } from '../route.ts'
+import { call, change, listAt, useLoad } from '../server.ts'
 import { Time } from '../time.tsx'
-import { Button, Copy } from '../ui/actions.tsx'
-import { Form, type FormField } from '../ui/form.tsx'
-import { Card, Empty, Facts, Failed, HttpStatus, Page, Status } from '../ui/parts.tsx'
-import { control, type ListedSubscription, own } from './resources.ts'
+import { Form, type FormField, type Values } from '../ui/form.tsx'
+import {
+  Button,
+  Card,
+  Copy,
+  counted,
+  Empty,
+  Facts,
+  Failed,
+  HttpStatus,
+  Page,
+  Status,
+} from '../ui/parts.tsx'
+import { control, own } from './records.tsx'
 
 const path = `${control}/subscriptions`
 
@@ -18,14 +27,14 @@ const fields: readonly FormField[] = [
 
 export function SubscriptionsPage() {
   const on = ['subscription', 'delivery', 'state']
-  const { data, problem, reload } = useList<ListedSubscription>(`${own}/subscriptions`, on)
-  const add = async ({ url, events }: { readonly [name: string]: unknown }) => {
-    const names = String(events ?? '').split(/[\s,]+/)
-    await call(path, { method: 'POST', body: { url: url ?? '', events: names.filter(Boolean) } })
-    reload()
+  const { data, problem } = useLoad(listAt<ListedSubscription>(`${own}/subscriptions`, on))
+  const add = async ({ url = '', events = '' }: Values) => {
+    const names = String(events).split(/[\s,]+/)
+    await call(path, { method: 'POST', body: { url, events: names.filter(Boolean) } })
   }
+  const count = data && counted(data.length, ['subscription', 'subscriptions'])
   return (
-    <Page title="Subscriptions" count={data && `${data.length} in all`}>
+    <Page title="Subscriptions" count={count}>
       <Failed problem={problem} />
       <Form
         label="New subscription"
@@ -36,60 +45,14 @@ export function SubscriptionsPage() {
       />
       {data?.length === 0 && (
         <Empty title="No subscriptions yet">
-          <p>
-            Start your receiver, enter its address above, and configure it with the secret shown
-            then. Every event of the sandbox is signed with it and sent there.
-          </p>
+          Start your receiver, enter its address above, and configure it with the secret shown then.
+          Every event of the sandbox is signed with it and sent there.
         </Empty>
       )}
       {data?.map((one) => (
-        <SubscriptionCard key={one.id} of={one} onDone={reload} />
+        <SubscriptionCard key={one.id} of={one} />
       ))}
     </Page>
-  )
-}
-
-interface CardProps {
-  readonly of: ListedSubscription
-  readonly onDone: () => void
-}
-
-function SubscriptionCard({ of, onDone }: CardProps) {
-  const { id, url, active } = of
-  const send =
-    (place: string, words: string, options: RequestOptions = {}) =>
-    async () => {
-      await call(place, { method: 'POST', ...options })
-      onDone()
-      return words
-    }
-  const one = `${path}/${id}`
-  const body = { active: !active }
-  const toggle = send(one, active ? 'Paused' : 'Resumed', { method: 'PATCH', body })
-  const removal = {
-    title: 'Remove this subscription?',
-    text: `Nothing more is sent to ${url}; pending deliveries are dropped.`,
-  }
-  return (
-    <Card
-      title={<span class="break">{url}</span>}
-      actions={<Status of={active ? 'active' : 'paused'} />}
-    >
-      <SubscriptionFacts of={of} />
-      <div class="actions">
-        <Button kind="main" work={send(`${own}/subscriptions/${id}/test`, 'Test event sent')}>
-          Send test event
-        </Button>
-        <Button work={toggle}>{active ? 'Pause' : 'Resume'}</Button>
-        <Copy text={() => secretOf(id)}>Copy secret</Copy>
-        <Button question={rotation} work={send(`${one}/rotate`, 'The secret is new', { body: {} })}>
-          Rotate secret
-        </Button>
-        <Button kind="danger" question={removal} work={send(one, 'Removed', { method: 'DELETE' })}>
-          Remove
-        </Button>
-      </div>
-    </Card>
   )
 }
 
@@ -98,36 +61,47 @@ const rotation = {
   text: 'A new secret signs every delivery from now on. The old one also signs for a day, so that nothing is rejected while you update the receiver.',
 }
 
-function SubscriptionFacts({ of }: Pick<CardProps, 'of'>) {
-  const { id, events, secret, createdAt, counts, last } = of
+function SubscriptionCard({ of }: { readonly of: ListedSubscription }) {
+  const { id, url, active, events, secret, createdAt, last, counts } = of
   const { delivered = 0, failed = 0, pending = 0 } = counts
-  const ended = delivered + failed
-  const rate =
-    ended === 0 ? 'none delivered' : `${Math.round((100 * delivered) / ended)} % delivered`
+  const rate = delivered + failed && `${Math.round((100 * delivered) / (delivered + failed))} %`
+  const one = `${path}/${id}`
+  const test = change('Test event sent', `${own}/subscriptions/${id}/test`)
+  const [verb, paused] = active ? ['Pause', 'Paused'] : ['Resume', 'Resumed']
+  const toggle = change(paused, one, { method: 'PATCH', body: { active: !active } })
+  const rotate = change('The secret is new', `${one}/rotate`, { body: {} })
+  const remove = change('Removed', one, { method: 'DELETE' })
+  const removal = {
+    title: 'Remove this subscription?',
+    text: `Nothing more is sent to ${url}; pending deliveries are dropped.`,
+  }
+  const facts = {
+    Events: events.join(', '),
+    Secret: <code>{secret}</code>,
+    'Last response': last
+      ? [<HttpStatus key="status" of={last.status} />, ' ', <Time key="at" at={last.at} />]
+      : 'none yet',
+    Deliveries: (
+      <a href={href(['deliveries'], { subscriptionId: id })}>
+        {`${rate || 'none'} delivered, ${failed} failed, ${pending} pending`}
+      </a>
+    ),
+    Added: <Time at={createdAt} />,
+  }
   return (
-    <Facts
-      of={{
-        Events: events.join(', '),
-        Secret: <code>{secret}</code>,
-        'Last response': last ? (
-          <>
-            <HttpStatus status={last.status} /> <Time at={last.at} />
-          </>
-        ) : (
-          'none yet'
-        ),
-        Deliveries: (
-          <a href={href(['deliveries'], { subscriptionId: id })}>
-            {rate}, {failed} failed, {pending} pending
-          </a>
-        ),
-        Added: <Time at={createdAt} />,
-      }}
-    />
+    <Card title={url} actions={<Status of={active ? 'active' : 'paused'} />}>
+      <Facts of={facts} />
+      <div class="actions">
+        <Button kind="main" work={test} words="Send test event" />
+        <Button work={toggle} words={verb} />
+        <Copy text={() => secretOf(one)} words="Copy secret" />
+        <Button question={rotation} work={rotate} words="Rotate secret" />
+        <Button kind="danger" question={removal} work={remove} words="Remove" />
+      </div>
+    </Card>
   )
 }
 
-async function secretOf(id: string): Promise<string> {
-  const { secret } = await call<ListedSubscription>(`${path}/${id}?reveal=true`)
-  return secret
+async function secretOf(one: string): Promise<string> {
+  return (await call<ListedSubscription>(`${one}?reveal=true`)).secret
 }

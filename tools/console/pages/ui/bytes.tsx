@@ -1,11 +1,10 @@
 // Exact bytes for people: JSON coloured and foldable, or as it came; always as text nodes and never
 // as markup.
-/** @jsxImportSource preact */
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { isDeeperText } from '../../../../src/foundation/json.ts'
 import { cut, fromBase64, laidOut, maxShown, textOf } from '../text.ts'
-import { Button, Copy } from './actions.tsx'
+import { Button, Copy } from './parts.tsx'
 
 interface BodyProps {
   readonly base64: string
@@ -27,9 +26,7 @@ export function Body({ base64, label }: BodyProps) {
           {label} · {bytes.length.toLocaleString('en')} bytes
         </span>
         {json !== undefined && (
-          <Button kind="plain" isPressed={isRaw} work={() => setRaw(!isRaw)}>
-            Raw
-          </Button>
+          <Button kind="plain" isPressed={isRaw} work={() => setRaw(!isRaw)} words="Raw" />
         )}
         <Copy label={`Copy: ${label}`} text={() => text ?? raw} />
       </div>
@@ -56,7 +53,6 @@ function parsed(text: string): unknown {
   }
 }
 
-/** JSON that can be folded; plain text if it is long or deep. */
 export function Json({ label, value }: { readonly label: string; readonly value: unknown }) {
   const line = JSON.stringify(value)
   const isPlain = line.length > maxFolded || isDeeperText(line, maxLevels)
@@ -68,7 +64,7 @@ export function Json({ label, value }: { readonly label: string; readonly value:
 }
 
 interface NodeProps {
-  readonly name?: string
+  readonly name?: string | undefined
   readonly value: unknown
   readonly level: number
   /** The text after the value: a comma, or nothing after the last. */
@@ -76,42 +72,31 @@ interface NodeProps {
 }
 
 function JsonNode({ name, value, level, end }: NodeProps) {
-  const key = name !== undefined && (
-    <>
-      <span class="key">{JSON.stringify(name)}</span>
-      {': '}
-    </>
-  )
-  const isList = Array.isArray(value)
+  const key = name !== undefined && <span class="key">{JSON.stringify(name)}: </span>
   const entries = typeof value === 'object' && value !== null ? Object.entries(value) : []
-  const [open, close] = isList ? ['[', ']'] : ['{', '}']
   if (entries.length === 0) {
-    const isEmpty = typeof value === 'object' && value !== null
     return (
       <div>
         {key}
-        <span data-type={value === null ? 'null' : typeof value}>
-          {isEmpty ? open + close : JSON.stringify(value)}
-        </span>
+        <span data-type={value === null ? 'null' : typeof value}>{JSON.stringify(value)}</span>
         {end}
       </div>
     )
   }
+  const isList = Array.isArray(value)
+  const close = `${isList ? ']' : '}'}${end}`
   return (
     <details open={level < 4}>
       <summary>
         {key}
-        {open}
-        <span class="folded">
-          {` ${entries.length} ${close}`}
-          {end}
-        </span>
+        {isList ? '[' : '{'}
+        <span class="folded">{` ${entries.length} ${close}`}</span>
       </summary>
       <div class="inside">
         {entries.map(([inner, item], at) => (
           <JsonNode
             key={inner}
-            {...(!isList && { name: inner })}
+            name={isList ? undefined : inner}
             value={item}
             level={level + 1}
             end={at === entries.length - 1 ? '' : ','}
@@ -119,7 +104,6 @@ function JsonNode({ name, value, level, end }: NodeProps) {
         ))}
       </div>
       {close}
-      {end}
     </details>
   )
 }
@@ -129,15 +113,10 @@ function hex(bytes: Uint8Array): string {
   return pairs.join(' ') + (bytes.length > 4096 ? ` … ${bytes.length - 4096} more bytes` : '')
 }
 
-type Pairs = readonly (readonly [string, string])[]
-
-/** The headers of a request or a response, folded. */
-export function Headers({ pairs }: { readonly pairs: Pairs }) {
+export function Headers({ pairs }: { readonly pairs: readonly (readonly [string, string])[] }) {
   return (
     <details>
-      <summary>
-        {pairs.length} {pairs.length === 1 ? 'header' : 'headers'}
-      </summary>
+      <summary>{pairs.length === 1 ? '1 header' : `${pairs.length} headers`}</summary>
       <pre data-testid="headers">
         {pairs.map(([name, value]) => `${name}: ${value}`).join('\n')}
       </pre>
@@ -145,15 +124,10 @@ export function Headers({ pairs }: { readonly pairs: Pairs }) {
   )
 }
 
-interface SideBySideProps {
-  readonly signed: string
-  readonly received: string
-}
-
 /** Two bodies beside each other, with what differs marked in both. */
-export function SideBySide({ signed, received }: SideBySideProps) {
-  const one = visible(fromBase64(signed))
-  const other = visible(fromBase64(received))
+export function SideBySide(bodies: { readonly signed: string; readonly received: string }) {
+  const one = visible(bodies.signed)
+  const other = visible(bodies.received)
   const shorter = Math.min(one.length, other.length)
   let from = 0
   while (from < shorter && one[from] === other[from]) from++
@@ -161,9 +135,7 @@ export function SideBySide({ signed, received }: SideBySideProps) {
   while (tail < shorter - from && one.at(-1 - tail) === other.at(-1 - tail)) tail++
   const part = (title: string, text: string, base64: string) => (
     <figure>
-      <figcaption class="hint">
-        {title} · {fromBase64(base64).length} bytes
-      </figcaption>
+      <figcaption class="hint">{`${title} · ${fromBase64(base64).length} bytes`}</figcaption>
       <ScrollText label={`${title} bytes`}>
         {text.slice(0, from)}
         <mark>{text.slice(from, text.length - tail) || '∅'}</mark>
@@ -173,30 +145,25 @@ export function SideBySide({ signed, received }: SideBySideProps) {
   )
   return (
     <div class="pair" data-testid="side-by-side">
-      {part('Signed', one, signed)}
-      {part('Received', other, received)}
+      {part('Signed', one, bodies.signed)}
+      {part('Received', other, bodies.received)}
     </div>
   )
 }
 
-/** Ends of lines, which differ most often, are made visible. */
-function visible(bytes: Uint8Array): string {
+function visible(base64: string): string {
+  const bytes = fromBase64(base64)
   const text = textOf(bytes)
   if (text === undefined) return hex(bytes)
   return text.replaceAll('\r', '␍').replaceAll('\n', '⏎\n').slice(0, maxShown)
 }
 
-interface ScrollTextProps {
-  readonly label: string
-  readonly children: ComponentChildren
-}
-
 /** Text of many lines in a box that scrolls, and that the keyboard reaches. */
-function ScrollText({ label, children }: ScrollTextProps) {
+function ScrollText(props: { readonly label: string; readonly children: ComponentChildren }) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard
-    <section class="tall code" tabIndex={0} aria-label={label}>
-      {children}
+    <section class="tall code" tabIndex={0} aria-label={props.label}>
+      {props.children}
     </section>
   )
 }

@@ -1,30 +1,24 @@
 // Stacked bars over time, with gridlines and the numbers of the bar under the pointer.
-/** @jsxImportSource preact */
 import { useState } from 'preact/hooks'
+import type { EntryState } from '../../../../src/inbox/entry.ts'
+import type { Bucket } from '../../inbox-history.ts'
 import { clockTime, zone } from '../time.tsx'
-import type { Tone } from './parts.tsx'
-
-export interface Bar {
-  readonly at: string
-  readonly parts: readonly { readonly name: string; readonly tone: Tone; readonly count: number }[]
-}
+import { stateWords, toneOf } from './parts.tsx'
 
 interface ChartProps {
-  readonly bars: readonly Bar[]
+  readonly bars: readonly Bucket[]
+  /** The states, from the bottom of a bar to its top. */
+  readonly states: readonly EntryState[]
   readonly label: string
 }
 
-export function Chart({ bars, label }: ChartProps) {
-  const [hovered, hover] = useState<number | undefined>(undefined)
-  const sums = bars.map(({ parts }) => parts.reduce((sum, { count }) => sum + count, 0))
-  const top = topOf(Math.max(...sums))
-  const total = sums.reduce((one, other) => one + other, 0)
-  const bar = hovered === undefined ? undefined : bars[hovered]
-  const find = (event: PointerEvent) => {
-    const { left, width } = (event.currentTarget as SVGElement).getBoundingClientRect()
-    const at = Math.floor(((event.clientX - left) / width) * bars.length)
-    hover(Math.min(bars.length - 1, Math.max(0, at)))
-  }
+export function Chart({ bars, states, label }: ChartProps) {
+  const [hovered, hover] = useState<Bucket | undefined>(undefined)
+  const totalOf = (some: readonly Bucket[], ...of: readonly EntryState[]) =>
+    some.reduce((sum, { counts }) => of.reduce((all, state) => all + (counts[state] ?? 0), sum), 0)
+  const top = topOf(Math.max(...bars.map((bar) => totalOf([bar], ...states))))
+  const shown = hovered ? [hovered] : bars
+  const named = states.filter((state) => totalOf(shown, state) > 0)
   return (
     <figure class="chart">
       <div class="scale" aria-hidden="true">
@@ -38,16 +32,22 @@ export function Chart({ bars, label }: ChartProps) {
         viewBox={`0 0 ${bars.length} 100`}
         preserveAspectRatio="none"
         role="img"
-        aria-label={`${label}: ${total}`}
-        onPointerMove={find}
+        aria-label={`${label}: ${totalOf(bars, ...states)}`}
         onPointerLeave={() => hover(undefined)}
       >
-        {bar && <rect class="hovered" x={hovered} y={0} width={1} height={100} />}
         {[0, 50].map((y) => (
           <line key={y} x1={0} x2={bars.length} y1={y} y2={y} />
         ))}
-        {bars.map((one, at) => (
-          <Stack key={one.at} bar={one} x={at} scale={100 / top} />
+        {bars.map((bar, x) => (
+          <g key={bar.at} onPointerEnter={() => hover(bar)}>
+            <rect class="column" x={x} width={1} height={100} />
+            {states.map((state, at) => {
+              const height = (100 * totalOf([bar], state)) / top
+              const y = 100 - (100 * totalOf([bar], ...states.slice(0, at + 1))) / top
+              const place = { x: x + 0.12, y, width: 0.76, height }
+              return height > 0 && <rect key={state} data-tone={toneOf(state)} {...place} />
+            })}
+          </g>
         ))}
       </svg>
       <div class="ends" aria-hidden="true">
@@ -57,53 +57,21 @@ export function Chart({ bars, label }: ChartProps) {
         <span>{zone}</span>
       </div>
       <figcaption data-testid="chart-words">
-        {bar ? <strong>{clockTime(bar.at)}</strong> : <strong>All</strong>}
-        <Legend bars={bar ? [bar] : bars} />
+        <strong>{hovered ? clockTime(hovered.at) : 'All'}</strong>
+        {named.length === 0 && 'none'}
+        {named.map((state) => (
+          <span key={state}>
+            <i data-tone={toneOf(state)} aria-hidden="true" />{' '}
+            {totalOf(shown, state).toLocaleString('en')} {stateWords(state)}
+          </span>
+        ))}
       </figcaption>
     </figure>
   )
 }
 
-/** The smallest even number of 2, 4 or 10 times a power of ten that is not below a value. */
+/** The smallest of 2, 4 or 10 times a power of ten that is not below a value. */
 function topOf(value: number): number {
   const power = 10 ** Math.floor(Math.log10(Math.max(1, value)))
   return [2, 4, 10].map((times) => times * power).find((one) => one >= value) ?? 2
-}
-
-interface StackProps {
-  readonly bar: Bar
-  readonly x: number
-  readonly scale: number
-}
-
-function Stack({ bar, x, scale }: StackProps) {
-  let y = 100
-  return (
-    <>
-      {bar.parts.map(({ name, tone, count }) => {
-        if (count === 0) return null
-        const height = Math.max(0.7, count * scale)
-        y -= height
-        return <rect key={name} data-tone={tone} x={x + 0.12} y={y} width={0.76} height={height} />
-      })}
-    </>
-  )
-}
-
-function Legend({ bars }: Pick<ChartProps, 'bars'>) {
-  const names = new Map<string, { tone: Tone; count: number }>()
-  for (const { name, tone, count } of bars.flatMap(({ parts }) => parts)) {
-    names.set(name, { tone, count: count + (names.get(name)?.count ?? 0) })
-  }
-  const shown = [...names].filter(([, { count }]) => count > 0)
-  if (shown.length === 0) return <span>none</span>
-  return (
-    <>
-      {shown.map(([name, { tone, count }]) => (
-        <span key={name}>
-          <i data-tone={tone} aria-hidden="true" /> {count.toLocaleString('en')} {name}
-        </span>
-      ))}
-    </>
-  )
 }

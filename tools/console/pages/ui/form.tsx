@@ -1,10 +1,8 @@
 // A form as data: its fields, and what the server rejected beside each.
-/** @jsxImportSource preact */
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
-import { type FieldProblem, Problem } from '../call.ts'
-import { Button } from './actions.tsx'
-import { Failed } from './parts.tsx'
+import { type FieldProblem, Problem } from '../server.ts'
+import { Button, Failed } from './parts.tsx'
 
 export type Values = Readonly<Record<string, unknown>>
 
@@ -12,7 +10,7 @@ export interface FormField {
   readonly name: string
   readonly label?: string
   /** A line of text by default. */
-  readonly kind?: 'choice' | 'choices' | 'json' | 'number'
+  readonly kind?: 'choice' | 'choices' | 'json' | 'number' | 'time'
   readonly choices?: readonly string[]
   /** Values that fill the field at a press, with what each does. */
   readonly chips?: readonly { readonly name: string; readonly effect: string }[]
@@ -36,45 +34,36 @@ interface FormProps {
   readonly label: string
   readonly fields: readonly FormField[]
   readonly start?: Values
-  /** The words of the button. */
   readonly submit: string
   /** Sends the values; a field that the server rejects is marked. */
   readonly onSubmit: (body: Values) => Promise<void>
-  /** Beside the button. */
   readonly children?: ComponentChildren
 }
 
 export function Form({ label, fields, start = {}, submit, onSubmit, children }: FormProps) {
-  const [values, setValues] = useState<Values>(start)
   const [problem, setProblem] = useState<Problem | undefined>(undefined)
-  const [errors, setErrors] = useState<readonly FieldProblem[]>([])
-  const send = async () => {
-    const { body, errors: own } = toBody(fields, values)
-    setErrors(own)
+  const errorsOf = ({ name }: FormField) =>
+    // `thirdParties.0.email` is in the field `thirdParties`.
+    problem?.errors.filter(({ field }) => field.split('.', 1)[0] === name) ?? []
+  const isFolded = (field: FormField) => field.isRare === true && errorsOf(field).length === 0
+  const send = async (form: HTMLFormElement) => {
     setProblem(undefined)
-    if (own.length > 0) return
     try {
-      await onSubmit(body)
-      setValues(start)
+      await onSubmit(toBody(fields, new FormData(form)))
+      form.reset()
     } catch (error) {
       if (!(error instanceof Problem)) throw error
-      const isKnown = ({ field }: FieldProblem) => fields.some(({ name }) => isAt(field, name))
-      setErrors(error.errors.filter(isKnown))
-      if (!error.errors.some(isKnown)) setProblem(error)
+      setProblem(error)
     }
   }
-  const isFolded = ({ name, isRare }: FormField) =>
-    isRare === true && !errors.some(({ field }) => isAt(field, name))
-  const show = (field: FormField) => (
-    <Field
-      key={field.name}
-      field={field}
-      value={values[field.name]}
-      errors={errors.filter(({ field: at }) => isAt(at, field.name))}
-      onChange={(value) => setValues({ ...values, [field.name]: value })}
-    />
+  const show = (some: readonly FormField[]) => (
+    <div class="form">
+      {some.map((field) => (
+        <Field key={field.name} {...field} start={start[field.name]} errors={errorsOf(field)} />
+      ))}
+    </div>
   )
-  const rare = fields.filter(isFolded)
+  const rare = fields.filter(({ isRare }) => isRare)
   return (
     <form
       class="card"
@@ -82,15 +71,15 @@ export function Form({ label, fields, start = {}, submit, onSubmit, children }: 
       noValidate
       onSubmit={(event) => {
         event.preventDefault()
-        send()
+        send(event.currentTarget)
       }}
     >
-      <Failed problem={problem} />
-      <div class="form">{fields.filter((field) => !isFolded(field)).map(show)}</div>
+      {!fields.some((field) => errorsOf(field).length > 0) && <Failed problem={problem} />}
+      {show(fields.filter(({ isRare }) => !isRare))}
       {rare.length > 0 && (
-        <details>
+        <details open={!rare.every(isFolded)}>
           <summary>More fields</summary>
-          <div class="form">{rare.map(show)}</div>
+          {show(rare)}
         </details>
       )}
       <div class="actions">
@@ -103,40 +92,35 @@ export function Form({ label, fields, start = {}, submit, onSubmit, children }: 
   )
 }
 
-/** `thirdParties.0.email` is in the field `thirdParties`. */
-const isAt = (path: string, name: string) => path.split('.', 1)[0] === name
-
-interface FieldProps {
-  readonly field: FormField
-  readonly value: unknown
+interface FieldProps extends FormField {
+  readonly start: unknown
   readonly errors: readonly FieldProblem[]
-  readonly onChange: (value: unknown) => void
 }
 
 function Field(props: FieldProps) {
-  const { field, errors, onChange } = props
-  const { name, kind, isRequired, hint, chips } = field
-  const isWide = kind === 'choices' || kind === 'json' || chips !== undefined
-  const Label = kind === 'choices' ? 'legend' : 'label'
-  const Group = kind === 'choices' ? 'fieldset' : 'div'
+  const { name, label = words(name), kind, isRequired, hint, chips = [], errors } = props
+  const isGroup = kind === 'choices'
+  const [Group, Label] = isGroup ? (['fieldset', 'legend'] as const) : (['div', 'label'] as const)
+  const isWide = isGroup || kind === 'json' || chips.length > 0
+  const fill = (value: string) => {
+    const input = document.querySelector<HTMLInputElement>(`#field-${name}`)
+    if (input) input.value = value
+  }
   return (
     <Group class={isWide ? 'field wide' : 'field'}>
-      <Label {...(kind !== 'choices' && { for: `field-${name}` })}>
-        {field.label ?? words(name)}
+      <Label {...(!isGroup && { for: `field-${name}` })}>
+        {label}
         {isRequired && <span class="muted"> · required</span>}
       </Label>
-      {kind === 'choices' ? <Choices {...props} /> : <Input {...props} />}
-      {chips?.map(({ name: value, effect }) => (
+      <Input {...props} />
+      {chips.map(({ name: value, effect }) => (
         <span key={value}>
-          <Button kind="chip" work={() => onChange(value)}>
-            {value}
-          </Button>{' '}
-          <small>{effect}</small>
+          <Button kind="chip" work={() => fill(value)} words={value} /> <small>{effect}</small>
         </span>
       ))}
-      {errors.map(({ field: at, message }) => (
-        <p key={at} class="wrong" id={`field-${name}-wrong`}>
-          {at === name ? message : `${at} ${message}`}
+      {errors.map(({ field, message }) => (
+        <p key={field} class="wrong" id={`field-${name}-wrong`}>
+          {field === name ? message : `${field} ${message}`}
         </p>
       ))}
       {errors.length === 0 && hint && <small>{hint}</small>}
@@ -144,15 +128,36 @@ function Field(props: FieldProps) {
   )
 }
 
-function Choices({ field: { choices = [] }, value, onChange }: FieldProps) {
-  const chosen = Array.isArray(value) ? (value as readonly string[]) : []
-  const toggle = (one: string) =>
-    onChange(chosen.includes(one) ? chosen.filter((other) => other !== one) : [...chosen, one])
+function Input({ name, kind, choices = [], isRequired = false, start, errors }: FieldProps) {
+  const text = typeof start === 'object' && start ? JSON.stringify(start) : String(start ?? '')
+  const isWrong = errors.length > 0
+  const common = {
+    name,
+    id: `field-${name}`,
+    'aria-required': isRequired,
+    'aria-invalid': isWrong,
+    'aria-describedby': isWrong ? `field-${name}-wrong` : undefined,
+  }
+  if (kind === 'json') return <textarea {...common} spellcheck={false} defaultValue={text} />
+  if (kind === 'choice') {
+    return (
+      <select {...common}>
+        {!isRequired && <option value="">–</option>}
+        {choices.map((one) => (
+          <option key={one} value={one} selected={one === text}>
+            {words(one)}
+          </option>
+        ))}
+      </select>
+    )
+  }
+  if (kind === 'time') return <input {...common} type="datetime-local" step="1" />
+  if (kind !== 'choices') return <input {...common} autocomplete="off" defaultValue={text} />
   return (
     <div class="choices">
       {choices.map((one) => (
         <label key={one}>
-          <input type="checkbox" checked={chosen.includes(one)} onChange={() => toggle(one)} />
+          <input type="checkbox" name={name} value={one} defaultChecked={text.includes(one)} />
           {words(one)}
         </label>
       ))}
@@ -160,48 +165,23 @@ function Choices({ field: { choices = [] }, value, onChange }: FieldProps) {
   )
 }
 
-function Input({ field, value, errors, onChange }: FieldProps) {
-  const { name, kind, choices = [], isRequired = false } = field
-  const take = ({ currentTarget }: { readonly currentTarget: { readonly value: string } }) =>
-    onChange(currentTarget.value || undefined)
-  const common = {
-    id: `field-${name}`,
-    value: typeof value === 'object' && value ? JSON.stringify(value) : String(value ?? ''),
-    'aria-required': isRequired,
-    'aria-invalid': errors.length > 0,
-    'aria-describedby': errors.length > 0 ? `field-${name}-wrong` : undefined,
-    onInput: take,
+/** The values as the API takes them: numbers and JSON are read, empty values left out. */
+function toBody(fields: readonly FormField[], form: FormData): Values {
+  const body: Record<string, unknown> = {}
+  for (const { name, kind } of fields) {
+    const text = String(form.get(name) ?? '')
+    if (kind === 'choices') body[name] = form.getAll(name)
+    else if (text !== '') body[name] = kind === 'json' ? jsonIn(name, text) : text
+    if (kind === 'number' && text !== '') body[name] = Number(text)
+    if (kind === 'time' && text !== '') body[name] = new Date(text).toISOString()
   }
-  if (kind === 'json') return <textarea {...common} spellcheck={false} />
-  if (kind !== 'choice') return <input {...common} type="text" autocomplete="off" />
-  return (
-    <select {...common}>
-      {!isRequired && <option value="">–</option>}
-      {choices.map((one) => (
-        <option key={one} value={one}>
-          {words(one)}
-        </option>
-      ))}
-    </select>
-  )
+  return body
 }
 
-/** The values as the API takes them: numbers and JSON are read, empty values left out. */
-function toBody(fields: readonly FormField[], values: Values) {
-  const body: Record<string, unknown> = {}
-  const errors: FieldProblem[] = []
-  for (const { name, kind } of fields) {
-    const value = values[name] ?? undefined
-    if (value === undefined || value === '') continue
-    if (typeof value !== 'string' || (kind !== 'number' && kind !== 'json')) body[name] = value
-    else if (kind === 'number') body[name] = Number(value)
-    else {
-      try {
-        body[name] = JSON.parse(value)
-      } catch {
-        errors.push({ field: name, message: 'is not JSON' })
-      }
-    }
+function jsonIn(field: string, text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new Problem(400, { errors: [{ field, message: 'is not JSON' }] })
   }
-  return { body, errors }
 }

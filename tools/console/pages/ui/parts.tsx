@@ -1,83 +1,71 @@
-// The small parts of every page: states, facts, ids, empty states and failures.
-/** @jsxImportSource preact */
+// The small parts of every page: states, ids, cards, failures; buttons with the question before them
+// and the words after.
+import { signal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
-import { config, type Problem } from '../call.ts'
-import { Copy } from './actions.tsx'
+import { useEffect, useRef } from 'preact/hooks'
+import { route } from '../route.ts'
+import { config, Problem } from '../server.ts'
 
-export type Tone = 'good' | 'bad' | 'warn' | 'info' | 'calm'
+/** The sign and the states of each tone: the colour only repeats the sign. */
+const tones = {
+  good: ['✓', 'approved delivered done active'],
+  bad: ['✕', 'rejected failed dead'],
+  warn: ['!', 'pending_review held retry paused'],
+  info: ['◐', 'in_progress submitted pending stored leased'],
+  calm: ['', 'initiated canceled expired dropped skipped deleted'],
+} as const
 
-const states: Readonly<Record<string, readonly [tone: Tone, sign: string, words?: string]>> = {
-  initiated: ['calm', '○'],
-  in_progress: ['info', '◐'],
-  submitted: ['info', '↑'],
-  pending_review: ['warn', '◔'],
-  approved: ['good', '✓'],
-  rejected: ['bad', '✕'],
-  canceled: ['calm', '⊘'],
-  expired: ['calm', '⧗'],
-  pending: ['info', '◌'],
-  delivered: ['good', '✓'],
-  failed: ['bad', '✕'],
-  dropped: ['calm', '⊘'],
-  held: ['warn', 'Ⅱ'],
-  stored: ['info', '○', 'waiting'],
-  leased: ['info', '◐', 'running'],
-  retry: ['warn', '↻', 'retrying'],
-  done: ['good', '✓'],
-  dead: ['bad', '✕', 'dead letter'],
-  skipped: ['calm', '⊘'],
-  active: ['good', '✓'],
-  deleted: ['calm', '⊘'],
-  paused: ['warn', 'Ⅱ'],
+export type Tone = keyof typeof tones
+
+const names: Readonly<Record<string, string>> = {
+  stored: 'waiting',
+  leased: 'running',
+  retry: 'retrying',
+  dead: 'dead letter',
 }
 
-/** A state as it is read: in rows, in filters and in charts. */
-export const stateWords = (state: string) => states[state]?.[2] ?? state.replaceAll('_', ' ')
-export const toneOf = (state: string): Tone => states[state]?.[0] ?? 'calm'
+export const stateWords = (state: string) => names[state] ?? state.replaceAll('_', ' ')
 
-/** The parts of whatever has a title. */
+export function toneOf(state: string): Tone {
+  const all = Object.keys(tones) as Tone[]
+  return all.find((tone) => tones[tone][1].split(' ').includes(state)) ?? 'calm'
+}
+
 export interface TitledProps {
   readonly title: ComponentChildren
   readonly actions?: ComponentChildren
   readonly children?: ComponentChildren
 }
 
-/** A state as a word with a sign: the colour only repeats both. */
 export function Status({ of }: { readonly of: string }) {
-  const [tone, sign] = states[of] ?? (['calm', '•'] as const)
-  return (
-    <Badge tone={tone} sign={sign}>
-      {stateWords(of)}
-    </Badge>
-  )
+  return <Badge tone={toneOf(of)} words={stateWords(of)} />
 }
 
 interface BadgeProps {
-  readonly tone: Tone
-  readonly sign?: string
-  readonly children: ComponentChildren
+  readonly tone?: Tone
+  readonly words: ComponentChildren
 }
 
-export function Badge({ tone, sign, children }: BadgeProps) {
+export function Badge({ tone = 'calm', words }: BadgeProps) {
+  const [sign] = tones[tone]
   return (
     <span class="badge" data-tone={tone}>
       {sign && <span aria-hidden="true">{sign}</span>}
-      {children}
+      {words}
     </span>
   )
 }
 
-/** An HTTP status with what it means for the delivery. */
-export function HttpStatus({ status }: { readonly status: number | undefined }) {
-  const isGood = status !== undefined && status >= 200 && status < 300
-  return (
-    <Badge tone={isGood ? 'good' : 'bad'} sign={isGood ? '✓' : '✕'}>
-      {status ?? 'no response'}
-    </Badge>
-  )
+export function HttpStatus({ of = 0 }: { readonly of: number | undefined }) {
+  return <Badge tone={of >= 200 && of < 300 ? 'good' : 'bad'} words={of || 'no response'} />
 }
 
-export function Notice({ tone = 'info', children }: Partial<BadgeProps>) {
+interface NoticeProps {
+  readonly tone?: Tone
+  readonly children: ComponentChildren
+}
+
+export function Notice({ tone = 'info', children }: NoticeProps) {
   return (
     <div class="notice" data-tone={tone} role={tone === 'bad' ? 'alert' : undefined}>
       {children}
@@ -85,7 +73,6 @@ export function Notice({ tone = 'info', children }: Partial<BadgeProps>) {
   )
 }
 
-/** An id in full, with a button that copies it. */
 export function Id({ of, href }: { readonly of: string; readonly href?: string }) {
   const code = <code>{of}</code>
   return (
@@ -95,7 +82,7 @@ export function Id({ of, href }: { readonly of: string; readonly href?: string }
   )
 }
 
-/** Values by name; a fact without a value is left out. */
+/** Values by name; one without a value is left out. */
 export function Facts({ of }: { readonly of: Readonly<Record<string, ComponentChildren>> }) {
   const given = Object.entries(of).filter(([, value]) => value || value === 0)
   return (
@@ -110,7 +97,14 @@ export function Facts({ of }: { readonly of: Readonly<Record<string, ComponentCh
   )
 }
 
-/** A part of a page in a frame; of a detail without one. */
+export function Details({ of }: Parameters<typeof Facts>[0]) {
+  return (
+    <Card title="Details">
+      <Facts of={of} />
+    </Card>
+  )
+}
+
 export function Card({ title, actions, children }: TitledProps) {
   return (
     <section class="card">
@@ -123,64 +117,58 @@ export function Card({ title, actions, children }: TitledProps) {
   )
 }
 
-export function Section({ title, children }: TitledProps) {
-  return (
-    <section>
-      <h3>{title}</h3>
-      {children}
-    </section>
-  )
-}
-
 /** Said in the place of a list without rows. */
-export function Empty({ title, children }: TitledProps) {
+export function Empty({ title, children, actions }: TitledProps) {
   return (
     <div class="empty">
       <h2>{title}</h2>
-      {children}
+      <p>{children}</p>
+      {actions && <div class="actions">{actions}</div>}
     </div>
   )
 }
 
-/** A request that failed; nothing while there is no problem. */
 export function Failed({ problem }: { readonly problem: Problem | undefined }) {
   if (!problem) return null
   return (
     <Notice tone="bad">
-      <strong>{problem.code}</strong> {problem.message}
-      <ul>
-        {problem.errors.map(({ field, message }) => (
-          <li key={field}>
-            <code>{field}</code> {message}
-          </li>
-        ))}
-      </ul>
+      <strong>{problem.code}</strong> {messageOf(problem)}
     </Notice>
   )
 }
 
+function messageOf(error: unknown): string {
+  const fields = error instanceof Problem ? error.errors : []
+  const more = fields.map(({ field, message }) => `: ${field} ${message}`).join('')
+  return `${error instanceof Error ? error.message : String(error)}${more}`
+}
+
 interface FigureProps {
   readonly name: string
-  readonly value: ComponentChildren
-  readonly tone?: Tone | undefined
+  readonly value: number | string
+  readonly isBad?: boolean
   readonly href?: string
 }
 
 /** One number of an overview; a link to what it counts, if there is such a page. */
-export function Figure({ name, value, tone, href }: FigureProps) {
+export function Figure({ name, value, isBad = false, href }: FigureProps) {
   return (
-    <a class="figure" data-tone={tone} href={href}>
-      <b>{typeof value === 'number' ? value.toLocaleString('en') : value}</b>
+    <a class="figure" data-tone={isBad ? 'bad' : undefined} href={href}>
+      <b>{value.toLocaleString('en')}</b>
       <span>{name}</span>
     </a>
   )
 }
 
+export type SelectChoices = readonly (string | readonly [value: string, words: string])[]
+
+export const worded = (values: readonly string[], words: (value: string) => string) =>
+  values.map((one) => [one, words(one)] as const)
+
 interface SelectProps {
   readonly label: string
   readonly value: string
-  /** Values, or values with their words. */
-  readonly choices: readonly (string | readonly [value: string, words: string])[]
+  readonly choices: SelectChoices
   readonly onChange: (value: string) => void
 }
 
@@ -210,6 +198,11 @@ interface PageProps extends TitledProps {
   readonly count?: string | undefined
 }
 
+/** `1 mail`, `1,503 mails`. */
+export function counted(count: number, [one, many]: readonly [one: string, many: string]): string {
+  return `${count.toLocaleString('en')} ${count === 1 ? one : many}`
+}
+
 export function PageHead({ title, count, actions }: PageProps) {
   document.title = `${title} · ${config.title}`
   return (
@@ -233,5 +226,169 @@ export function Page({ children, ...head }: PageProps) {
         {children}
       </section>
     </>
+  )
+}
+
+const toast = signal<{ readonly text: string; readonly tone: 'good' | 'bad' } | undefined>(
+  undefined,
+)
+
+// The words about a page go with it.
+let page: string | undefined
+route.subscribe(({ path }) => {
+  if (path[0] !== page) toast.value = undefined
+  page = path[0]
+})
+
+function say(text: string, tone: 'good' | 'bad'): void {
+  const own = { text, tone }
+  toast.value = own
+  const end = () => {
+    if (toast.peek() === own) toast.value = undefined
+  }
+  setTimeout(end, tone === 'bad' ? 8000 : 4000)
+}
+
+/** Runs what a button does, and says what became of it: a text that it gives, or its error. */
+export async function attempt(work: () => unknown): Promise<void> {
+  try {
+    const done = await work()
+    if (typeof done === 'string') say(done, 'good')
+  } catch (error) {
+    say(messageOf(error), 'bad')
+  }
+}
+
+interface Question {
+  readonly title: string
+  readonly text: string
+}
+
+interface ButtonProps {
+  readonly kind?: 'main' | 'danger' | 'plain' | 'chip' | undefined
+  /** Accessible name, if the words alone do not say it. */
+  readonly label?: string
+  readonly isPressed?: boolean
+  /** Runs at a press; a text that it gives is shown. */
+  readonly work: () => unknown
+  /** Asked before it is done. */
+  readonly question?: Question | undefined
+  readonly words: ComponentChildren
+}
+
+export function Button({ kind, label, isPressed, work, question, words }: ButtonProps) {
+  const press = () => {
+    if (question) asked.value = { kind: kind ?? 'main', work, question, words }
+    else attempt(work)
+  }
+  return (
+    <button
+      type="button"
+      class={kind}
+      aria-label={label}
+      title={label}
+      aria-pressed={isPressed}
+      onClick={press}
+    >
+      {words}
+    </button>
+  )
+}
+
+interface LinkProps {
+  readonly to: string
+  readonly words: string
+  readonly isMain?: boolean
+  readonly isApart?: boolean
+}
+
+/** A link that looks like a button. */
+export function LinkButton({ to, words, isMain, isApart }: LinkProps) {
+  return (
+    <a class={isMain ? 'button main' : 'button'} href={to} target={isApart ? '_blank' : undefined}>
+      {words}
+    </a>
+  )
+}
+
+interface CopyProps {
+  readonly words?: string
+  readonly label?: string
+  readonly text: () => string | Promise<string>
+}
+
+/** A button that copies a text, which is made when it is pressed. */
+export function Copy({ words, label = 'Copy', text }: CopyProps) {
+  const work = async () => {
+    await navigator.clipboard.writeText(await text())
+    return 'Copied'
+  }
+  if (words) return <Button work={work} words={words} />
+  const icon = (
+    <svg width="13" height="13" viewBox="0 0 16 16" fill="none" stroke="currentColor">
+      <title>{label}</title>
+      <path d="M5.5 5.5h8v8h-8zM3 10.5H2.5v-8h8V3" />
+    </svg>
+  )
+  return <Button kind="plain" label={label} work={work} words={icon} />
+}
+
+/** The button that waits for the answer to its question. */
+const asked = signal<ButtonProps | undefined>(undefined)
+
+/** The question and the words that are shown now. */
+export function Answers() {
+  const { question, kind, work, words } = asked.value ?? {}
+  const close = () => {
+    asked.value = undefined
+  }
+  const yes = () => {
+    close()
+    if (work) attempt(work)
+  }
+  const { text, tone } = toast.value ?? {}
+  return (
+    <>
+      {question && (
+        <Dialog title={question.title} onClose={close}>
+          <p>{question.text}</p>
+          <div class="actions">
+            <Button work={close} words="Cancel" />
+            <Button kind={kind} work={yes} words={words} />
+          </div>
+        </Dialog>
+      )}
+      <div class="toasts" role="status" aria-live="polite">
+        {text && (
+          <p class="toast" data-tone={tone}>
+            {tone === 'good' ? '✓' : '✕'} {text}
+          </p>
+        )}
+      </div>
+    </>
+  )
+}
+
+interface DialogProps extends TitledProps {
+  readonly title: string
+  readonly onClose: () => void
+}
+
+export function Dialog({ title, onClose, children }: DialogProps) {
+  const dialog = useRef<HTMLDialogElement>(null)
+  useEffect(() => {
+    const before = document.activeElement
+    dialog.current?.showModal()
+    return () => {
+      if (before instanceof HTMLElement) before.focus()
+    }
+  }, [])
+  return (
+    <dialog ref={dialog} aria-label={title} onClose={onClose}>
+      <div class="stack">
+        <h2>{title}</h2>
+        {children}
+      </div>
+    </dialog>
   )
 }
