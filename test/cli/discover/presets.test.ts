@@ -17,7 +17,7 @@ function captureOf(vector: ByHand, body: Buffer): NamedCapture {
     method: 'POST',
     url,
     headers: Object.entries(vector.headers({ body, at, id: 'msg_1', url })),
-    body: body.toString('base64'),
+    body: (vector.sends?.(body) ?? body).toString('base64'),
   })
   return { ...readCapture(source), file: 'a.json', source }
 }

@@ -31,9 +31,10 @@ async function fits({ scheme, vendor }: Preset, trial: CaptureTrial): Promise<bo
 }
 
 /** Parses a capture into an event of this package, if it is an event of the vendor. */
-export function eventOf(vendor: Vendor, { delivery }: NamedCapture) {
+export function eventOf(vendor: Vendor, { delivery: { body } }: NamedCapture) {
+  const payload = vendor.scheme.bodyJws?.unwrap({ body, now: 0 }).body ?? body
   try {
-    return readVendorEvent(vendor, JSON.parse(new TextDecoder().decode(delivery.body)))
+    return readVendorEvent(vendor, JSON.parse(new TextDecoder().decode(payload)))
   } catch {
     return undefined
   }
