@@ -23,6 +23,3 @@ export function behind({ at, states, record, reading, ...rest }: RecordStates): 
   })
   return { ...rest, reading: { ...reading, name: at, rules }, fixtures }
 }
-
-/** A page of the vendor's documents. */
-export const page = (url: string, read = '2026-11-29') => ({ url, read })

@@ -1,6 +1,7 @@
-// The scheme that most vendors have, and variations of it.
+// Parts of most presets: their scheme, and the pages of documents that they were read from.
 import { schemes } from '../protocol/scheme.ts'
 import type { Scheme, SchemeDefinition } from '../protocol/scheme-definition.ts'
+import type { VendorDocument } from '../protocol/vendor.ts'
 
 /** A hex HMAC-SHA256 of the body under its UTF-8 secret, as most vendors sign, or what differs. */
 export function bodyHmac(
@@ -14,3 +15,6 @@ export function bodyHmac(
     ...difference,
   })
 }
+
+/** A page of the vendor's documents, and the day on which it was read. */
+export const page = (url: string, read = '2026-11-29'): VendorDocument => ({ url, read })

@@ -42,6 +42,11 @@ function answering(
   }
 }
 
+function challengeOf(event: WebhookEvent) {
+  const challenge = textOf(event, 'challenge')
+  return challenge === undefined ? undefined : { challenge }
+}
+
 /** Answers a request before any event; all other replies are the standard ones. */
 function handshaking(handshake: (request: HandshakeRequest) => Reply | undefined): Responder {
   return Object.assign(() => undefined, { handshake })
@@ -75,11 +80,7 @@ function given(by: string, name: string, options: unknown): string {
  */
 export const challenges = Object.freeze({
   /** `url_verification`: signed as every event of Slack is; wants its challenge back. */
-  slack: (): Responder =>
-    answering('url_verification', (event) => {
-      const challenge = textOf(event, 'challenge')
-      return challenge === undefined ? undefined : { challenge }
-    }),
+  slack: (): Responder => answering('url_verification', challengeOf),
   /** `endpoint.url_validation`: wants its token with an HMAC of it under the same secret. */
   zoom: (options: { readonly secret: string }): Responder => {
     const secret = given('challenges.zoom', 'secret', options)
@@ -91,11 +92,7 @@ export const challenges = Object.freeze({
     })
   },
   /** `URL_VERIFICATION`: wants its challenge back; `vendors.trulioo()` brings it by itself. */
-  trulioo: (): Responder =>
-    answering('URL_VERIFICATION', (event) => {
-      const challenge = textOf(event, 'challenge')
-      return challenge === undefined ? undefined : { challenge }
-    }),
+  trulioo: (): Responder => answering('URL_VERIFICATION', challengeOf),
   /** A GET with `hub.challenge`, answered only with the token that you gave Meta. */
   meta: (options: { readonly verifyToken: string }): Responder => {
     const verifyToken = given('challenges.meta', 'verifyToken', options)

@@ -1,6 +1,6 @@
 // Checkr (background checks): a hex HMAC-SHA256 of the body under the API key.
 import { defineVendor, type Vendor } from '../protocol/vendor.ts'
-import { bodyHmac } from './body-hmac.ts'
+import { bodyHmac, page } from './body-hmac.ts'
 
 /**
  * Checkr. Read from its public documents and tried on deliveries made from them, not on real ones.
@@ -11,7 +11,7 @@ export function checkr(): Vendor {
   return defineVendor({
     name: 'checkr',
     title: 'Checkr',
-    documents: [{ url: 'https://docs.checkr.com/apis/webhooks', read: '2026-11-28' }],
+    documents: [page('https://docs.checkr.com/apis/webhooks', '2026-11-28')],
     triedOn: 'documents',
     scheme: bodyHmac('checkr', 'X-Checkr-Signature'),
     reading: {

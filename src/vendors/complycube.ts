@@ -1,7 +1,7 @@
 // ComplyCube: a hex HMAC-SHA256 of the body. An event has the outcome of its check in its type, and
 // a webhook that takes check.completed as well gets each outcome twice.
 import { defineVendor, type Vendor } from '../protocol/vendor.ts'
-import { bodyHmac } from './body-hmac.ts'
+import { bodyHmac, page } from './body-hmac.ts'
 
 /**
  * ComplyCube. Read from its public documents and tried on signatures that it has published, not on
@@ -13,14 +13,11 @@ export function complycube(): Vendor {
     name: 'complycube',
     title: 'ComplyCube',
     documents: [
-      {
-        url: 'https://docs.complycube.com/documentation/integration-resources/webhooks',
-        read: '2026-11-28',
-      },
-      {
-        url: 'https://docs.complycube.com/api-reference/other-resources/webhooks',
-        read: '2026-11-28',
-      },
+      page(
+        'https://docs.complycube.com/documentation/integration-resources/webhooks',
+        '2026-11-28',
+      ),
+      page('https://docs.complycube.com/api-reference/other-resources/webhooks', '2026-11-28'),
     ],
     triedOn: 'vectors',
     scheme: bodyHmac('complycube', 'ComplyCube-Signature'),

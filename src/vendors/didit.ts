@@ -2,7 +2,7 @@
 // -Simple headers sign a rewritten body, for receivers behind a parser, and are not read.
 import type { EventName } from '../protocol/names.ts'
 import { defineVendor, type Vendor, type VendorRule } from '../protocol/vendor.ts'
-import { bodyHmac } from './body-hmac.ts'
+import { bodyHmac, page } from './body-hmac.ts'
 
 /** Didit. Read from its public documents and tried on deliveries made from them, not on real ones. */
 export function didit(): Vendor {
@@ -10,10 +10,10 @@ export function didit(): Vendor {
     name: 'didit',
     title: 'Didit',
     documents: [
-      { url: 'https://docs.didit.me/integration/webhooks', read: '2026-11-22' },
-      { url: 'https://docs.didit.me/entities/webhooks', read: '2026-11-28' },
-      { url: 'https://docs.didit.me/business-verification/webhooks', read: '2026-11-28' },
-      { url: 'https://docs.didit.me/identity-verification/webhooks', read: '2026-11-22' },
+      page('https://docs.didit.me/integration/webhooks', '2026-11-22'),
+      page('https://docs.didit.me/entities/webhooks', '2026-11-28'),
+      page('https://docs.didit.me/business-verification/webhooks', '2026-11-28'),
+      page('https://docs.didit.me/identity-verification/webhooks', '2026-11-22'),
     ],
     triedOn: 'documents',
     scheme: bodyHmac('didit', 'X-Signature'),

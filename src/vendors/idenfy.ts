@@ -1,6 +1,7 @@
 // iDenfy: a hex HMAC-SHA256 of the body; only a result with `final: true` is a decision.
+import type { EventName } from '../protocol/names.ts'
 import { defineVendor, type Vendor } from '../protocol/vendor.ts'
-import { bodyHmac } from './body-hmac.ts'
+import { bodyHmac, page } from './body-hmac.ts'
 
 /**
  * iDenfy. Read from its public documents and tried on deliveries made from them, not on real ones.
@@ -11,17 +12,11 @@ export function idenfy(): Vendor {
     name: 'idenfy',
     title: 'iDenfy',
     documents: [
-      { url: 'https://documentation.idenfy.com/kyc/webhooks', read: '2026-11-22' },
-      { url: 'https://documentation.idenfy.com/security/callback-signing', read: '2026-11-22' },
-      { url: 'https://documentation.idenfy.com/guides/webhooks-overview', read: '2026-11-28' },
-      {
-        url: 'https://documentation.idenfy.com/api-reference/webhooks/aml-monitoring',
-        read: '2026-11-28',
-      },
-      {
-        url: 'https://documentation.idenfy.com/api-reference/webhooks/company-review',
-        read: '2026-11-28',
-      },
+      page('https://documentation.idenfy.com/kyc/webhooks', '2026-11-22'),
+      page('https://documentation.idenfy.com/security/callback-signing', '2026-11-22'),
+      page('https://documentation.idenfy.com/guides/webhooks-overview', '2026-11-28'),
+      page('https://documentation.idenfy.com/api-reference/webhooks/aml-monitoring', '2026-11-28'),
+      page('https://documentation.idenfy.com/api-reference/webhooks/company-review', '2026-11-28'),
     ],
     triedOn: 'documents',
     scheme: bodyHmac('idenfy', 'Idenfy-Signature'),
@@ -33,12 +28,9 @@ export function idenfy(): Vendor {
       dedupe: 'body',
       rules: [
         { when: { final: false }, is: 'verification.submitted' },
-        { when: { final: true, 'status.overall': 'APPROVED' }, is: 'verification.approved' },
-        { when: { final: true, 'status.overall': 'DENIED' }, is: 'verification.rejected' },
-        {
-          when: { final: true, 'status.overall': ['EXPIRED', 'EXPIRED-DELETED'] },
-          is: 'verification.expired',
-        },
+        final('verification.approved', 'APPROVED'),
+        final('verification.rejected', 'DENIED'),
+        final('verification.expired', 'EXPIRED', 'EXPIRED-DELETED'),
       ],
       fields: { subjectName: 'data.fullName', clientId: 'clientId', submittedAt: 'finishTime' },
     },
@@ -61,6 +53,11 @@ export function idenfy(): Vendor {
     ],
   })
 }
+
+const final = (is: EventName, ...overall: string[]) => ({
+  when: { final: true, 'status.overall': overall },
+  is,
+})
 
 function scan(overall: string, final: boolean) {
   return {

@@ -16,7 +16,7 @@ export type { ApiCredential, VendorApi, VendorRequest } from '../protocol/vendor
 export { challenges } from './challenges.ts'
 export type { AddressOptions } from './jumio.ts'
 export type { OndatoOptions } from './ondato.ts'
-export { type SecurityEvents, securityEvents } from './security-events.ts'
+export { securityEvents } from './security-events.ts'
 export {
   type SenderName,
   type SenderOptions,

@@ -4,7 +4,8 @@ import { checkChoice } from '../foundation/check.ts'
 import { schemes } from '../protocol/scheme.ts'
 import { defineVendor, type Vendor } from '../protocol/vendor.ts'
 import type { VendorApi } from '../protocol/vendor-api.ts'
-import { behind, page } from './behind.ts'
+import { behind } from './behind.ts'
+import { page } from './body-hmac.ts'
 
 /** Where a vendor that signs nothing sends from, and how many proxies of yours stand before you. */
 export interface AddressOptions {

@@ -2,8 +2,8 @@
 import { checkOptionNames } from '../foundation/check.ts'
 import { defineVendor, type Vendor } from '../protocol/vendor.ts'
 import type { VendorApi } from '../protocol/vendor-api.ts'
-import { behind, page } from './behind.ts'
-import { bodyHmac } from './body-hmac.ts'
+import { behind } from './behind.ts'
+import { bodyHmac, page } from './body-hmac.ts'
 
 /**
  * Middesk. Read from its public documents and tried on deliveries made from them, not on real ones.

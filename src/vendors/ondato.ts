@@ -4,15 +4,9 @@ import { checkOptionNames, invalid } from '../foundation/check.ts'
 import type { EventName } from '../protocol/names.ts'
 import { schemes } from '../protocol/scheme.ts'
 import { defineVendor, type Vendor, type VendorFixture } from '../protocol/vendor.ts'
-import { bodyHmac } from './body-hmac.ts'
+import { bodyHmac, page } from './body-hmac.ts'
 
-const published = [
-  '20.31.10.47',
-  '20.31.227.231',
-  '20.76.229.117',
-  '20.76.229.248',
-  '213.226.187.101',
-]
+const published = '20.31.10.47 20.31.227.231 20.76.229.117 20.76.229.248 213.226.187.101'.split(' ')
 
 /** Options of `vendors.ondato`: of its signature, or of the addresses if it signs nothing. */
 export interface OndatoOptions {
@@ -39,7 +33,7 @@ export function ondato(options: OndatoOptions = {}): Vendor {
     name: 'ondato',
     title: 'Ondato',
     documents: [
-      { url: 'https://ondato.atlassian.net/wiki/spaces/PUB/pages/2296184995', read: '2026-11-28' },
+      page('https://ondato.atlassian.net/wiki/spaces/PUB/pages/2296184995', '2026-11-28'),
     ],
     triedOn: 'documents',
     scheme:

@@ -3,8 +3,8 @@ import { checkOptionNames } from '../foundation/check.ts'
 import { decisionNames } from '../protocol/names.ts'
 import { defineVendor, type Vendor } from '../protocol/vendor.ts'
 import type { VendorApi } from '../protocol/vendor-api.ts'
-import { behind, page } from './behind.ts'
-import { bodyHmac } from './body-hmac.ts'
+import { behind } from './behind.ts'
+import { bodyHmac, page } from './body-hmac.ts'
 
 /**
  * Onfido. Read from its public documents and tried on signatures that it has published, not on real
@@ -59,10 +59,9 @@ export function onfido(options: { readonly api?: VendorApi<'token'> } = {}): Ven
     delivery: { timeout: 10_000, success: '2xx' },
     fixtures: [
       { name: 'verification.created', body: body('workflow_run.started', 'processing') },
-      { name: 'verification.submitted', body: body('workflow_run.completed', 'review') },
-      { name: 'verification.approved', body: body('workflow_run.completed', 'approved') },
-      { name: 'verification.rejected', body: body('workflow_run.completed', 'declined') },
-      { name: 'verification.expired', body: body('workflow_run.completed', 'abandoned') },
+      ...Object.entries(results).map(([status, name]) => {
+        return { name, body: body('workflow_run.completed', status) }
+      }),
       { body: { payload: { resource_type: 'check', action: 'check.completed', object } } },
     ],
     decisions: [checks, runs],

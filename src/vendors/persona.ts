@@ -3,7 +3,7 @@
 import { checkOptionNames } from '../foundation/check.ts'
 import type { EventName } from '../protocol/names.ts'
 import { defineVendor, type Vendor } from '../protocol/vendor.ts'
-import { bodyHmac } from './body-hmac.ts'
+import { bodyHmac, page } from './body-hmac.ts'
 
 /**
  * Persona. Read from its public documents and tried on deliveries made from them, not on real ones.
@@ -15,8 +15,8 @@ export function persona(options: { readonly tolerance?: number | 'none' } = {}):
     name: 'persona',
     title: 'Persona',
     documents: [
-      { url: 'https://docs.withpersona.com/webhooks', read: '2026-11-22' },
-      { url: 'https://docs.withpersona.com/v2022-09-01/docs/webhooks', read: '2026-11-22' },
+      page('https://docs.withpersona.com/webhooks', '2026-11-22'),
+      page('https://docs.withpersona.com/v2022-09-01/docs/webhooks', '2026-11-22'),
     ],
     triedOn: 'documents',
     scheme: bodyHmac('persona', 'Persona-Signature', {

@@ -4,7 +4,8 @@ import { checkOptionNames } from '../foundation/check.ts'
 import { schemes } from '../protocol/scheme.ts'
 import { defineVendor, type Vendor } from '../protocol/vendor.ts'
 import type { VendorApi } from '../protocol/vendor-api.ts'
-import { behind, page } from './behind.ts'
+import { behind } from './behind.ts'
+import { page } from './body-hmac.ts'
 
 /**
  * Plaid. Read from its public documents and tried on deliveries made from them, not on real ones.

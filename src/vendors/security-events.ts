@@ -1,27 +1,23 @@
 // Security event tokens (RFC 8417) as a transmitter pushes them (RFC 8935): the body is a signed token,
 // and the replies are the standard's own.
+import type { ReceiverOptions } from '../options.ts'
 import type { Outcome } from '../outcome/outcome.ts'
-import type { ReplyChange, Responder } from '../outcome/reply.ts'
+import type { ReplyChange } from '../outcome/reply.ts'
 import { rejected } from '../outcome/table.ts'
-import type { EnvelopeFunction } from '../protocol/envelope.ts'
 import { isObject, joinedId, valueAt } from '../protocol/json-paths.ts'
 import { schemes } from '../protocol/scheme.ts'
-import type { BodyJwsRule, Scheme } from '../protocol/scheme-definition.ts'
-
-/** Options for a receiver of security event tokens: spread them into those of `createReceiver`. */
-export interface SecurityEvents {
-  readonly scheme: Scheme
-  readonly envelope: EnvelopeFunction
-  readonly respond: Responder
-}
+import type { BodyJwsRule } from '../protocol/scheme-definition.ts'
 
 /**
- * Security event tokens, as SSF, CAEP and RISC push them. An event has its URI as name, `jti` as id
- * and `sub_id` as entity; pass `issuer` and `audience`, because a key set may sign for others too.
+ * Options of `createReceiver` for security event tokens, as SSF, CAEP and RISC push them. An event
+ * has its URI as name, `jti` as id and `sub_id` as entity. Pass `issuer` and `audience`, because a key
+ * set may sign for others too.
  *
  * @example createReceiver({ ...securityEvents({ algorithms: ['rs256'], issuer, audience }), secret: jwks(…) })
  */
-export function securityEvents(rule: Omit<BodyJwsRule, 'type'>): SecurityEvents {
+export function securityEvents(
+  rule: Omit<BodyJwsRule, 'type'>,
+): Readonly<Required<Pick<ReceiverOptions, 'scheme' | 'envelope' | 'respond'>>> {
   const scheme = schemes.bodyJws({ ...rule, type: 'secevent+jwt' })
   return Object.freeze({ scheme, envelope: readToken, respond })
 }

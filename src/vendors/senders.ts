@@ -7,6 +7,7 @@ import type { Scheme, SchemeDefinition } from '../protocol/scheme-definition.ts'
 /** A sender of the table: its scheme but the name, or the header of its token. */
 interface SenderRow {
   readonly scheme: Omit<SchemeDefinition, 'name'>
+  /** Without its `https://`. */
   readonly document: string
 }
 
@@ -59,65 +60,65 @@ const token = (header: string, document: string, prefix?: string) => ({
 const senderTable = {
   adyenBanking: base64(
     'HmacSignature',
-    'https://docs.adyen.com/development-resources/webhooks/verify-hmac-signatures/',
+    'docs.adyen.com/development-resources/webhooks/verify-hmac-signatures/',
     { key: 'hex' },
   ),
   airwallex: hex(
     'x-signature',
-    'https://www.airwallex.com/docs/developer-tools/webhooks/listen-for-webhook-events',
+    'www.airwallex.com/docs/developer-tools/webhooks/listen-for-webhook-events',
     {
       signed: '{timestamp}{body}',
       timestamp: { header: 'x-timestamp', format: 'milliseconds' },
     },
   ),
-  asana: hex('X-Hook-Signature', 'https://developers.asana.com/docs/webhooks-guide'),
+  asana: hex('X-Hook-Signature', 'developers.asana.com/docs/webhooks-guide'),
   authorizeNet: hex(
     'X-ANET-Signature',
-    'https://developer.authorize.net/api/reference/features/webhooks.html',
+    'developer.authorize.net/api/reference/features/webhooks.html',
     { algorithm: 'sha512', ...prefixed('sha512=') },
   ),
   bitbucket: hex(
     'X-Hub-Signature',
-    'https://support.atlassian.com/bitbucket-cloud/docs/manage-webhooks/',
+    'support.atlassian.com/bitbucket-cloud/docs/manage-webhooks/',
     prefixed('sha256='),
   ),
   box: base64(
     ['BOX-SIGNATURE-PRIMARY', 'BOX-SIGNATURE-SECONDARY'],
-    'https://developer.box.com/guides/webhooks/v2/signatures-v2/',
+    'developer.box.com/guides/webhooks/v2/signatures-v2/',
     {
       signed: '{body}{timestamp}',
       timestamp: { header: 'BOX-DELIVERY-TIMESTAMP', format: 'iso8601' },
       tolerance: 600,
     },
   ),
-  brex: standard('webhook', 'https://developer.brex.com/docs/webhooks/'),
+  brex: standard('webhook', 'developer.brex.com/docs/webhooks/'),
   buildkite: stamped(
     'X-Buildkite-Signature',
-    'https://buildkite.com/docs/apis/webhooks/pipelines',
+    'buildkite.com/docs/apis/webhooks/pipelines',
     'signature',
     'timestamp',
   ),
-  cal: hex('X-Cal-Signature-256', 'https://cal.com/docs/developing/guides/automation/webhooks'),
+  cal: hex('X-Cal-Signature-256', 'cal.com/docs/developing/guides/automation/webhooks'),
   calendly: stamped(
     'Calendly-Webhook-Signature',
-    'https://developer.calendly.com/api-docs/4c305798a61d3-webhook-signatures',
+    'developer.calendly.com/api-docs/4c305798a61d3-webhook-signatures',
   ),
   checkoutCom: hex(
     'Cko-Signature',
-    'https://www.checkout.com/docs/developer-resources/webhooks/receive-webhooks',
+    'www.checkout.com/docs/developer-resources/webhooks/receive-webhooks',
   ),
-  circleci: hex('circleci-signature', 'https://circleci.com/docs/outbound-webhooks/', {
+  circleci: hex('circleci-signature', 'circleci.com/docs/outbound-webhooks/', {
     grammar: { pairs: { signature: 'v1' } },
   }),
-  clerk: standard('svix', 'https://clerk.com/docs/webhooks/sync-data'),
+  clerk: standard('svix', 'clerk.com/docs/webhooks/sync-data'),
   coinbaseCommerce: hex(
     'X-CC-Webhook-Signature',
-    'https://docs.cdp.coinbase.com/commerce/docs/webhooks-security',
+    'docs.cdp.coinbase.com/commerce/docs/webhooks-security',
   ),
-  convoy: stamped('X-Convoy-Signature', 'https://www.getconvoy.io/docs/product-manual/signatures'),
+  convoy: stamped('X-Convoy-Signature', 'www.getconvoy.io/docs/product-manual/signatures'),
   discord: hex(
     'X-Signature-Ed25519',
-    'https://discord.com/developers/docs/interactions/overview#setting-up-an-endpoint-validating-security-request-headers',
+    'discord.com/developers/docs/interactions/overview#setting-up-an-endpoint-validating-security-request-headers',
     {
       algorithm: 'ed25519',
       key: 'hex',
@@ -127,90 +128,84 @@ const senderTable = {
   ),
   docusign: base64(
     'X-DocuSign-Signature-{n}',
-    'https://developers.docusign.com/platform/webhooks/connect/hmac/',
+    'developers.docusign.com/platform/webhooks/connect/hmac/',
   ),
-  dropbox: hex('X-Dropbox-Signature', 'https://www.dropbox.com/developers/reference/webhooks'),
+  dropbox: hex('X-Dropbox-Signature', 'www.dropbox.com/developers/reference/webhooks'),
   elevenlabs: stamped(
     'ElevenLabs-Signature',
-    'https://elevenlabs.io/docs/product-guides/administration/webhooks',
+    'elevenlabs.io/docs/product-guides/administration/webhooks',
     'v0',
   ),
   github: hex(
     'X-Hub-Signature-256',
-    'https://docs.github.com/en/webhooks/using-webhooks/validating-webhook-deliveries',
+    'docs.github.com/en/webhooks/using-webhooks/validating-webhook-deliveries',
     prefixed('sha256='),
   ),
   githubSha1: hex(
     'X-Hub-Signature',
-    'https://docs.github.com/en/webhooks/webhook-events-and-payloads#delivery-headers',
+    'docs.github.com/en/webhooks/webhook-events-and-payloads#delivery-headers',
     { algorithm: 'sha1', ...prefixed('sha1=') },
   ),
-  gitlabToken: token(
-    'X-Gitlab-Token',
-    'https://docs.gitlab.com/user/project/integrations/webhooks/',
-  ),
-  gitlab: standard('webhook', 'https://docs.gitlab.com/user/project/integrations/webhooks/'),
-  heroku: base64(
-    'Heroku-Webhook-Hmac-SHA256',
-    'https://devcenter.heroku.com/articles/app-webhooks',
-  ),
+  gitlabToken: token('X-Gitlab-Token', 'docs.gitlab.com/user/project/integrations/webhooks/'),
+  gitlab: standard('webhook', 'docs.gitlab.com/user/project/integrations/webhooks/'),
+  heroku: base64('Heroku-Webhook-Hmac-SHA256', 'devcenter.heroku.com/articles/app-webhooks'),
   hubspot: base64(
     'X-HubSpot-Signature-v3',
-    'https://developers.hubspot.com/docs/api/webhooks/validating-requests',
+    'developers.hubspot.com/docs/api/webhooks/validating-requests',
     {
       signed: '{method}{url}{body}{timestamp}',
       url: { decoded: '%3A %2F %3F %40 %21 %24 %27 %28 %29 %2A %2C %3B'.split(' ') },
       timestamp: { header: 'X-HubSpot-Request-Timestamp', format: 'milliseconds' },
     },
   ),
-  intercom: hex('X-Hub-Signature', 'https://developers.intercom.com/docs/webhooks', {
+  intercom: hex('X-Hub-Signature', 'developers.intercom.com/docs/webhooks', {
     algorithm: 'sha1',
     ...prefixed('sha1='),
   }),
-  lemonSqueezy: hex('X-Signature', 'https://docs.lemonsqueezy.com/help/webhooks/signing-requests'),
-  linear: hex('Linear-Signature', 'https://linear.app/developers/webhooks'),
-  loops: standard('webhook', 'https://loops.so/docs/webhooks'),
+  lemonSqueezy: hex('X-Signature', 'docs.lemonsqueezy.com/help/webhooks/signing-requests'),
+  linear: hex('Linear-Signature', 'linear.app/developers/webhooks'),
+  loops: standard('webhook', 'loops.so/docs/webhooks'),
   meta: hex(
     'X-Hub-Signature-256',
-    'https://developers.facebook.com/docs/graph-api/webhooks/getting-started',
+    'developers.facebook.com/docs/graph-api/webhooks/getting-started',
     prefixed('sha256='),
   ),
   microsoftTeams: base64(
     'Authorization',
-    'https://learn.microsoft.com/en-us/microsoftteams/platform/webhooks-and-connectors/how-to/add-outgoing-webhook',
+    'learn.microsoft.com/en-us/microsoftteams/platform/webhooks-and-connectors/how-to/add-outgoing-webhook',
     { key: 'base64', ...prefixed('HMAC ') },
   ),
-  mux: stamped('Mux-Signature', 'https://www.mux.com/docs/core/verify-webhook-signatures'),
+  mux: stamped('Mux-Signature', 'www.mux.com/docs/core/verify-webhook-signatures'),
   notion: hex(
     'X-Notion-Signature',
-    'https://developers.notion.com/reference/webhooks',
+    'developers.notion.com/reference/webhooks',
     prefixed('sha256='),
   ),
-  openai: standard('webhook', 'https://platform.openai.com/docs/guides/webhooks'),
-  paddle: hex('Paddle-Signature', 'https://developer.paddle.com/webhooks/signature-verification', {
+  openai: standard('webhook', 'platform.openai.com/docs/guides/webhooks'),
+  paddle: hex('Paddle-Signature', 'developer.paddle.com/webhooks/signature-verification', {
     grammar: { pairs: { signature: 'h1', timestamp: 'ts', separator: ';' } },
     signed: '{timestamp}:{body}',
   }),
   pagerduty: hex(
     'X-PagerDuty-Signature',
-    'https://developer.pagerduty.com/docs/verifying-signatures',
+    'developer.pagerduty.com/docs/verifying-signatures',
     prefixed('v1='),
   ),
-  paystack: hex('x-paystack-signature', 'https://paystack.com/docs/payments/webhooks/', {
+  paystack: hex('x-paystack-signature', 'paystack.com/docs/payments/webhooks/', {
     algorithm: 'sha512',
   }),
-  pomelo: base64('X-Signature', 'https://developers.pomelo.la/en/api-reference/webhooks', {
+  pomelo: base64('X-Signature', 'developers.pomelo.la/en/api-reference/webhooks', {
     key: 'base64',
     ...prefixed('hmac-sha256 '),
     signed: '{timestamp}{header:X-Endpoint}{body}',
     timestamp: { header: 'X-Timestamp' },
   }),
-  razorpay: hex('X-Razorpay-Signature', 'https://razorpay.com/docs/webhooks/validate-test/'),
-  replicate: standard('webhook', 'https://replicate.com/docs/topics/webhooks/verify-webhook'),
-  resend: standard('svix', 'https://resend.com/docs/dashboard/webhooks/verify-webhooks-requests'),
+  razorpay: hex('X-Razorpay-Signature', 'razorpay.com/docs/webhooks/validate-test/'),
+  replicate: standard('webhook', 'replicate.com/docs/topics/webhooks/verify-webhook'),
+  resend: standard('svix', 'resend.com/docs/dashboard/webhooks/verify-webhooks-requests'),
   sanity: hex(
     'sanity-webhook-signature',
-    'https://www.sanity.io/docs/content-lake/webhook-best-practices',
+    'www.sanity.io/docs/content-lake/webhook-best-practices',
     {
       encoding: 'base64url',
       grammar: { pairs: { signature: 'v1', timestamp: 't' } },
@@ -220,7 +215,7 @@ const senderTable = {
   ),
   sendgrid: base64(
     'X-Twilio-Email-Event-Webhook-Signature',
-    'https://www.twilio.com/docs/sendgrid/for-developers/tracking-events/getting-started-event-webhook-security-features',
+    'www.twilio.com/docs/sendgrid/for-developers/tracking-events/getting-started-event-webhook-security-features',
     {
       algorithm: 'es256',
       key: 'base64',
@@ -230,41 +225,31 @@ const senderTable = {
   ),
   sentry: hex(
     'Sentry-Hook-Signature',
-    'https://docs.sentry.io/organization/integrations/integration-platform/webhooks/',
+    'docs.sentry.io/organization/integrations/integration-platform/webhooks/',
   ),
-  shopify: base64(
-    'X-Shopify-Hmac-Sha256',
-    'https://shopify.dev/docs/apps/build/webhooks/subscribe/https',
-  ),
-  slack: hex(
-    'X-Slack-Signature',
-    'https://docs.slack.dev/authentication/verifying-requests-from-slack/',
-    {
-      ...prefixed('v0='),
-      signed: 'v0:{timestamp}:{body}',
-      timestamp: { header: 'X-Slack-Request-Timestamp' },
-    },
-  ),
+  shopify: base64('X-Shopify-Hmac-Sha256', 'shopify.dev/docs/apps/build/webhooks/subscribe/https'),
+  slack: hex('X-Slack-Signature', 'docs.slack.dev/authentication/verifying-requests-from-slack/', {
+    ...prefixed('v0='),
+    signed: 'v0:{timestamp}:{body}',
+    timestamp: { header: 'X-Slack-Request-Timestamp' },
+  }),
   square: base64(
     'x-square-hmacsha256-signature',
-    'https://developer.squareup.com/docs/webhooks/step3validate',
+    'developer.squareup.com/docs/webhooks/step3validate',
     { signed: '{url}{body}' },
   ),
   standardWebhooksEd25519: standard(
     'webhook',
-    'https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md',
+    'github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md',
     { algorithm: 'ed25519', key: 'whpk', grammar: { list: { prefix: 'v1a,' } } },
   ),
-  stripe: stamped('Stripe-Signature', 'https://docs.stripe.com/webhooks#verify-manually'),
-  supabase: standard('webhook', 'https://supabase.com/docs/guides/auth/auth-hooks'),
-  svix: standard('svix', 'https://docs.svix.com/receiving/verifying-payloads/how-manual'),
-  telegram: token(
-    'X-Telegram-Bot-Api-Secret-Token',
-    'https://core.telegram.org/bots/api#setwebhook',
-  ),
+  stripe: stamped('Stripe-Signature', 'docs.stripe.com/webhooks#verify-manually'),
+  supabase: standard('webhook', 'supabase.com/docs/guides/auth/auth-hooks'),
+  svix: standard('svix', 'docs.svix.com/receiving/verifying-payloads/how-manual'),
+  telegram: token('X-Telegram-Bot-Api-Secret-Token', 'core.telegram.org/bots/api#setwebhook'),
   telnyx: base64(
     'telnyx-signature-ed25519',
-    'https://developers.telnyx.com/docs/messaging/messages/receiving-webhooks',
+    'developers.telnyx.com/docs/messaging/messages/receiving-webhooks',
     {
       algorithm: 'ed25519',
       key: 'base64',
@@ -274,7 +259,7 @@ const senderTable = {
   ),
   twitch: hex(
     'Twitch-Eventsub-Message-Signature',
-    'https://dev.twitch.tv/docs/eventsub/handling-webhook-events/',
+    'dev.twitch.tv/docs/eventsub/handling-webhook-events/',
     {
       ...prefixed('sha256='),
       signed: '{id}{timestamp}{body}',
@@ -285,54 +270,41 @@ const senderTable = {
   ),
   typeform: base64(
     'Typeform-Signature',
-    'https://www.typeform.com/developers/webhooks/secure-your-webhooks/',
+    'www.typeform.com/developers/webhooks/secure-your-webhooks/',
     prefixed('sha256='),
   ),
-  vercel: hex(
-    'x-vercel-signature',
-    'https://vercel.com/docs/headers/request-headers#x-vercel-signature',
-    { algorithm: 'sha1' },
-  ),
-  webflow: hex(
-    'x-webflow-signature',
-    'https://developers.webflow.com/data/docs/working-with-webhooks',
-    {
-      signed: '{timestamp}:{body}',
-      timestamp: { header: 'x-webflow-timestamp', format: 'milliseconds' },
-    },
-  ),
+  vercel: hex('x-vercel-signature', 'vercel.com/docs/headers/request-headers#x-vercel-signature', {
+    algorithm: 'sha1',
+  }),
+  webflow: hex('x-webflow-signature', 'developers.webflow.com/data/docs/working-with-webhooks', {
+    signed: '{timestamp}:{body}',
+    timestamp: { header: 'x-webflow-timestamp', format: 'milliseconds' },
+  }),
   wise: base64(
     'X-Signature-SHA256',
-    'https://docs.wise.com/api-docs/features/webhooks-notifications/event-handling',
+    'docs.wise.com/api-docs/features/webhooks-notifications/event-handling',
     { algorithm: 'rs256', key: 'pem' },
   ),
-  woocommerce: base64('X-WC-Webhook-Signature', 'https://woocommerce.com/document/webhooks/'),
-  workos: hex('WorkOS-Signature', 'https://workos.com/docs/events/data-syncing/webhooks', {
+  woocommerce: base64('X-WC-Webhook-Signature', 'woocommerce.com/document/webhooks/'),
+  workos: hex('WorkOS-Signature', 'workos.com/docs/events/data-syncing/webhooks', {
     grammar: { pairs: { signature: 'v1', timestamp: 't' } },
     signed: '{timestamp}.{body}',
     timestamp: { format: 'milliseconds' },
   }),
-  xero: base64(
-    'x-xero-signature',
-    'https://developer.xero.com/documentation/guides/webhooks/overview',
-  ),
+  xero: base64('x-xero-signature', 'developer.xero.com/documentation/guides/webhooks/overview'),
   zendesk: base64(
     'X-Zendesk-Webhook-Signature',
-    'https://developer.zendesk.com/documentation/webhooks/verifying/',
+    'developer.zendesk.com/documentation/webhooks/verifying/',
     {
       signed: '{timestamp}{body}',
       timestamp: { header: 'X-Zendesk-Webhook-Signature-Timestamp', format: 'iso8601' },
     },
   ),
-  zoom: hex(
-    'x-zm-signature',
-    'https://developers.zoom.us/docs/api/webhooks/#verify-webhook-events',
-    {
-      ...prefixed('v0='),
-      signed: 'v0:{timestamp}:{body}',
-      timestamp: { header: 'x-zm-request-timestamp' },
-    },
-  ),
+  zoom: hex('x-zm-signature', 'developers.zoom.us/docs/api/webhooks/#verify-webhook-events', {
+    ...prefixed('v0='),
+    signed: 'v0:{timestamp}:{body}',
+    timestamp: { header: 'x-zm-request-timestamp' },
+  }),
 }
 
 /** Options of a sender's scheme. */
@@ -345,7 +317,9 @@ export type SenderName = keyof typeof senderTable
 
 /** Where it was read how each sender signs. */
 export const senderDocuments: Readonly<Record<SenderName, string>> = Object.freeze(
-  Object.fromEntries(Object.entries(senderTable).map(([name, { document }]) => [name, document])),
+  Object.fromEntries(
+    Object.entries(senderTable).map(([name, { document }]) => [name, `https://${document}`]),
+  ),
   // Trust is granted here: the names are those of the table.
 ) as Record<SenderName, string>
 

@@ -5,7 +5,8 @@ import type { EventName } from '../protocol/names.ts'
 import { schemes } from '../protocol/scheme.ts'
 import { defineVendor, type Vendor } from '../protocol/vendor.ts'
 import type { VendorApi } from '../protocol/vendor-api.ts'
-import { behind, page } from './behind.ts'
+import { behind } from './behind.ts'
+import { page } from './body-hmac.ts'
 
 /**
  * Stripe Identity. Read from its public documents and tried on signatures that it has published, not

@@ -2,7 +2,7 @@
 // a RED, so any decision may be replaced.
 import { checkChoice, checkOptionNames } from '../foundation/check.ts'
 import { defineVendor, type Vendor, type VendorFixture } from '../protocol/vendor.ts'
-import { bodyHmac } from './body-hmac.ts'
+import { bodyHmac, page } from './body-hmac.ts'
 
 /**
  * Sumsub. Read from its public documents and tried on deliveries made from them, not on real ones.
@@ -15,12 +15,9 @@ export function sumsub(options: { readonly algorithm?: 'sha256' | 'sha512' } = {
     name: 'sumsub',
     title: 'Sumsub',
     documents: [
-      { url: 'https://docs.sumsub.com/docs/webhook-manager', read: '2026-11-22' },
-      { url: 'https://docs.sumsub.com/docs/user-verification-webhooks', read: '2026-11-22' },
-      {
-        url: 'https://docs.sumsub.com/docs/receive-and-interpret-results-via-api',
-        read: '2026-11-22',
-      },
+      page('https://docs.sumsub.com/docs/webhook-manager', '2026-11-22'),
+      page('https://docs.sumsub.com/docs/user-verification-webhooks', '2026-11-22'),
+      page('https://docs.sumsub.com/docs/receive-and-interpret-results-via-api', '2026-11-22'),
     ],
     triedOn: 'documents',
     // Pinned: the header X-Payload-Digest-Alg is not signed, so it is not read.

@@ -1,7 +1,7 @@
 // Trulioo: a hex HMAC-SHA256 of the body, and a handshake that wants its challenge back.
 import { checkOptionNames } from '../foundation/check.ts'
 import { defineVendor, type Vendor } from '../protocol/vendor.ts'
-import { bodyHmac } from './body-hmac.ts'
+import { bodyHmac, page } from './body-hmac.ts'
 
 /**
  * Trulioo's Workflow Studio. Read from its public documents and tried on deliveries made from
@@ -20,9 +20,9 @@ export function trulioo(options: { readonly finalService?: string } = {}): Vendo
     name: 'trulioo',
     title: 'Trulioo',
     documents: [
-      { url: 'https://developer.trulioo.com/reference/webhook', read: '2026-11-22' },
-      { url: 'https://developer.trulioo.com/reference/api-handshake', read: '2026-11-22' },
-      { url: 'https://developer.trulioo.com/reference/event-dispatcher', read: '2026-11-22' },
+      page('https://developer.trulioo.com/reference/webhook', '2026-11-22'),
+      page('https://developer.trulioo.com/reference/api-handshake', '2026-11-22'),
+      page('https://developer.trulioo.com/reference/event-dispatcher', '2026-11-22'),
     ],
     triedOn: 'documents',
     scheme: bodyHmac('trulioo', 'x-trulioo-signature'),

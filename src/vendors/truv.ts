@@ -1,6 +1,6 @@
 // Truv (income and employment): `v1=` and a hex HMAC-SHA256 of the body.
 import { defineVendor, type Vendor } from '../protocol/vendor.ts'
-import { bodyHmac } from './body-hmac.ts'
+import { bodyHmac, page } from './body-hmac.ts'
 
 /**
  * Truv. Read from its public documents and tried on deliveries made from them, not on real ones.
@@ -10,7 +10,7 @@ export function truv(): Vendor {
   return defineVendor({
     name: 'truv',
     title: 'Truv',
-    documents: [{ url: 'https://docs.truv.com/api-reference/webhooks', read: '2026-11-28' }],
+    documents: [page('https://docs.truv.com/api-reference/webhooks', '2026-11-28')],
     triedOn: 'documents',
     scheme: bodyHmac('truv', 'X-WEBHOOK-SIGN', { grammar: { prefix: 'v1=' } }),
     reading: {

@@ -1,7 +1,7 @@
 // Veriff: a hex HMAC-SHA256 of the body. Decisions, events, Full Auto results and screenings go to
 // one address or several. A decision that was sent may be replaced by a later one.
 import { defineVendor, type Vendor, type VendorRule } from '../protocol/vendor.ts'
-import { bodyHmac } from './body-hmac.ts'
+import { bodyHmac, page } from './body-hmac.ts'
 
 /**
  * Veriff. Read from its public documents and tried on signatures that it has published, not on real
@@ -13,11 +13,11 @@ export function veriff(): Vendor {
     name: 'veriff',
     title: 'Veriff',
     documents: [
-      { url: 'https://devdocs.veriff.com/docs/decision-webhook', read: '2026-11-28' },
-      { url: 'https://devdocs.veriff.com/docs/event-webhook', read: '2026-11-28' },
-      { url: 'https://devdocs.veriff.com/docs/full-auto-webhook', read: '2026-11-28' },
-      { url: 'https://devdocs.veriff.com/docs/watchlist-screening-webhook', read: '2026-11-28' },
-      { url: 'https://devdocs.veriff.com/docs/webhooks-guide', read: '2026-11-22' },
+      page('https://devdocs.veriff.com/docs/decision-webhook', '2026-11-28'),
+      page('https://devdocs.veriff.com/docs/event-webhook', '2026-11-28'),
+      page('https://devdocs.veriff.com/docs/full-auto-webhook', '2026-11-28'),
+      page('https://devdocs.veriff.com/docs/watchlist-screening-webhook', '2026-11-28'),
+      page('https://devdocs.veriff.com/docs/webhooks-guide', '2026-11-22'),
     ],
     triedOn: 'vectors',
     scheme: bodyHmac('veriff', ['X-HMAC-SIGNATURE', 'VRF-HMAC-SIGNATURE']),

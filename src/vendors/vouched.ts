@@ -1,6 +1,6 @@
 // Vouched: a base64 HMAC-SHA1 of the body; a reviewer may overrule the machine afterwards.
 import { defineVendor, type Vendor } from '../protocol/vendor.ts'
-import { bodyHmac } from './body-hmac.ts'
+import { bodyHmac, page } from './body-hmac.ts'
 
 /**
  * Vouched. Read from its public documents and tried on deliveries made from them, not on real ones.
@@ -10,7 +10,7 @@ export function vouched(): Vendor {
   return defineVendor({
     name: 'vouched',
     title: 'Vouched',
-    documents: [{ url: 'https://docs.vouched.id/docs/webhooks', read: '2026-11-22' }],
+    documents: [page('https://docs.vouched.id/docs/webhooks', '2026-11-22')],
     triedOn: 'documents',
     scheme: bodyHmac('vouched', 'X-Signature', { algorithm: 'sha1', encoding: 'base64' }),
     reading: {

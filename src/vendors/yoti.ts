@@ -5,7 +5,8 @@ import { schemes } from '../protocol/scheme.ts'
 import { defineVendor, type Vendor } from '../protocol/vendor.ts'
 import type { VendorApi } from '../protocol/vendor-api.ts'
 import { fromBase64, toBase64 } from '../signature/encoding.ts'
-import { behind, page } from './behind.ts'
+import { behind } from './behind.ts'
+import { page } from './body-hmac.ts'
 
 /**
  * Yoti. Read from its public documents and tried on deliveries made from them, not on real ones.
