@@ -108,12 +108,13 @@ async function decidedEntry(
   const found = await steps.decide({ ...entry, delivery, attempt, entryId, running, storedAt })
   if (!('handler' in found)) return { ...entry, event: found }
   if (isDrained(found)) return { kind: 'released' }
-  const unrun = before.filter((id) => id !== found.handler)
+  const unrun = before.filter((id) => !Object.hasOwn(attemptSteps, id))
   const failures = [
     toFailure(found),
     ...unrun.map((id) => failedBefore(id, 'was not run by this attempt')),
   ]
-  const { retryAfter } = Object(found.error) as { readonly retryAfter?: number }
+  const { retryAfter: asked } = Object(found.error) as { readonly retryAfter?: unknown }
+  const retryAfter = typeof asked === 'number' ? asked : undefined
   const reason = found.code === 'HANDLER_TIMEOUT' ? 'HANDLER_TIMEOUT' : 'HANDLER_FAILED'
   return { kind: 'failed', reason, failures, fatal: false, retryAfter }
 }
