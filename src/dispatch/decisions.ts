@@ -38,7 +38,11 @@ export class Decisions {
   /** The latest records, by entity: events that waited together share one. */
   readonly #records = new Map<string, ReadBefore>()
 
-  constructor(vendor: Vendor, options: ParseOptions, by: DecisionDeps) {
+  constructor(
+    vendor: Vendor,
+    options: ParseOptions,
+    by: { readonly withData: WithData; readonly now: () => number },
+  ) {
     this.#vendor = vendor
     this.#read = recordReader(vendor)
     this.#isAccepted = acceptedOf(options).includes('api')
@@ -77,19 +81,13 @@ export class Decisions {
   async decided(event: WebhookEvent, { signal, storedAt }: DecisionReading): Promise<WebhookEvent> {
     const id = event.entity?.id ?? ''
     const before = this.#records.get(id)
-    // Only a read that began after the event was stored can know what the event tells of.
     const began = this.#now()
-    const isFresh = before !== undefined && began - before.began < skew
-    if (isFresh && storedAt !== undefined && storedAt + skew < before.began) {
-      return this.#completed(event, before.record)
-    }
+    // Only a read that began after the event was stored can know what the event tells of.
+    const isShared = before && began - before.began < skew && Number(storedAt) + skew < before.began
+    if (isShared) return this.#completed(event, before.record)
     const record = await this.record(event, signal)
-    this.#records.delete(id)
+    if (this.#records.size >= maxKept) this.#records.clear()
     this.#records.set(id, { began, record })
-    for (const [oldest, one] of this.#records) {
-      if (this.#records.size <= maxKept && began - one.began < skew) break
-      this.#records.delete(oldest)
-    }
     return this.#completed(event, record)
   }
 
@@ -129,9 +127,4 @@ export class Decisions {
     const found = decisionOf(this.#vendor, raw)
     return found && readAuthentic({ ...this.#vendor, reading: found.decision.reading }, record)
   }
-}
-
-interface DecisionDeps {
-  readonly withData: WithData
-  readonly now: () => number
 }

@@ -66,6 +66,24 @@ test('a drain ends a read, and the entry is released without an attempt', async 
   expect(entries).toMatchObject([{ state: 'stored', attempts: 0 }])
 })
 
+test('a redirect is not followed: it would take the credentials along', async () => {
+  const elsewhere = await vendorApi({ record: success })
+  const location = { location: `${elsewhere.baseUrl}/` }
+  const { deliver, heard } = await plaidWith({ status: 307, headers: location })
+  await deliver(hint)
+  expect([heard, elsewhere.asked]).toEqual([[], []])
+})
+
+test('an answer that asks to wait holds back the reads of all verifications', async () => {
+  vi.useFakeTimers({ toFake: ['Date'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const { api, deliver, inbox } = await plaidWith({ status: 503, headers: { 'retry-after': '60' } })
+  for (const id of ['idv_1', 'idv_2']) await deliver({ ...hint, identity_verification_id: id })
+  expect(api.asked).toHaveLength(1)
+  const { entries } = (await inbox?.find({})) ?? {}
+  expect(new Set(entries?.map(({ dueAt }) => dueAt?.getTime())).size).toBe(1)
+})
+
 test('an entry shows the status of the answer, and never its text', async () => {
   const { inbox, deliver } = await plaidWith({ status: 403, text: 'Leslie Knope' })
   await deliver(hint)

@@ -45,7 +45,6 @@ describe.each(Object.keys(makers))('%s', (name) => {
       ['404', { status: 404 }],
       ['500', { status: 500, text: 'oops' }],
       ['401', { status: 401 }],
-      ['a redirect', { status: 302, headers: { location: 'http://127.0.0.1:9/' } }],
       ['a page', { status: 200, text: '<html>' }],
       ['another record', { record: {} }],
     ])('after %s the read is repeated', async (_, answer) => {
