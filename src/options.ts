@@ -61,26 +61,47 @@ export type ClientOption =
 export interface ReceiverOptions<Schemas extends SchemaMap = SchemaMap, Tx = unknown>
   extends Omit<VerifyOptions, 'now'>,
     Omit<ParseOptions, 'source' | 'schemas'> {
-  /** Schemas by event name: they replace the built-in ones or add events of your own. */
+  /** Standard Schemas by event name: they replace built-in ones or add your events. */
   readonly schemas?: Schemas
-  /** Keeps deliveries before they are acknowledged; a worker handles them then. */
+  /** Stores deliveries before they are acknowledged; a worker handles them then. */
   readonly inbox?: Keeper<Tx>
-  /** Lets handlers read the current resource by `context.fetch()`. */
+  /** Used by `context.fetch()`: a client, or a function from a tenant to its client. */
   readonly client?: ClientOption
-  /** Milliseconds for each handler; default 10,000. */
+  /**
+   * Milliseconds for each handler; then its signal is aborted: `HANDLER_TIMEOUT`.
+   *
+   * @default 10_000
+   */
   readonly handlerTimeout?: number
-  /** The longest body in bytes; default 1 MiB. */
+  /**
+   * The longest body in bytes; a longer one gets 413.
+   *
+   * @default 1024 ** 2
+   */
   readonly maxBytes?: number
-  /** The most bytes of bodies held at a time; beyond it 503. Default 64 MiB. */
+  /**
+   * Bytes of bodies held at a time, half for one address; beyond it 503 `OVERLOADED`.
+   *
+   * @default 64 * 1024 ** 2
+   */
   readonly maxInFlightBytes?: number
-  /** Milliseconds within which a body must have arrived; then 400 `BODY_INCOMPLETE`. Default 10,000. */
+  /**
+   * Milliseconds within which a body must have arrived; then 400 `BODY_INCOMPLETE`.
+   *
+   * @default 10_000
+   */
   readonly bodyTimeout?: number
-  /** Overrides of the outcome table, or a function that makes replies from outcome and event. */
+  /** Other replies, by kind or code, or a function of outcome and event. */
   readonly respond?: RespondOption | Responder
-  /** Sees every outcome and attempt; by default failures on our side become process warnings. */
+  /** Is called with every outcome and attempt. Without it, failures are process warnings. */
   readonly observe?: Observe
   /** Surrounds each run of a handler, e.g. with a span. */
   readonly around?: Around
+  /**
+   * A clock for tests.
+   *
+   * @default () => new Date()
+   */
   readonly now?: Clock
 }
 

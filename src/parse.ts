@@ -29,18 +29,30 @@ import { eventsIn, readEvents, recordReader, type Vendor } from './protocol/vend
 
 /** How verified bytes are understood. */
 export interface ParseOptions {
+  /** Where the body holds an event's name, id, time and data: paths, or a function. */
   readonly envelope?: EnvelopeOption
   /** Any Standard Schema that validates synchronously. */
   readonly schemas?: SchemaMap
-  /** Data that does not fit its schema is listed in `event.issues`, rejected, or not checked. */
+  /**
+   * Data that does not fit its schema: `report` it in `event.issues`, `reject` it, or `off`.
+   *
+   * @default 'report'
+   */
   readonly validate?: 'report' | 'reject' | 'off'
-  /** Accepts a legacy name as its canonical one, or treats it as unknown. */
+  /**
+   * `accept` passes `request.*` on as `verification.*`; `reject` makes it an unknown event.
+   *
+   * @default 'accept'
+   */
   readonly legacy?: 'accept' | 'reject'
-  /** The vendor of the events: its names and results are translated into those of the service. */
+  /** A preset of `idv-webhooks/vendors`: it brings the scheme, the envelope and the names. */
   readonly vendor?: Vendor
   /**
-   * How the vendor's decisions may be known; default `['signed', 'api']`. Another decision keeps the
-   * vendor's own name, or is read by the vendor's API.
+   * How a decision of the vendor may be known; one known otherwise reaches no decision's handler.
+   *
+   * It keeps the vendor's own name, or is read by the vendor's API.
+   *
+   * @default ['signed', 'api']
    */
   readonly accept?: readonly DecidedBy[]
   readonly source?: EventSource

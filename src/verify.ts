@@ -37,11 +37,29 @@ import { matches, type SignedValues } from './signature/signature.ts'
 
 /** Options of `verify`. */
 export interface VerifyOptions {
-  /** May be undefined for the compiler, as environment variables are; at run time that throws. */
+  /**
+   * Verifies deliveries: a secret, a list while rotating, or a function that looks it up.
+   *
+   * May be undefined for the compiler, as environment variables are; at run time that throws.
+   */
   readonly secret: SecretOption | undefined
+  /**
+   * How the sender signs.
+   *
+   * @default schemes.service()
+   */
   readonly scheme?: Scheme
-  /** The required proof. A scheme that proves less must be named here to be accepted. */
+  /**
+   * The required proof. A scheme that proves less must be named here to be accepted.
+   *
+   * @default 'signature'
+   */
   readonly authenticity?: Authenticity
+  /**
+   * A clock for tests.
+   *
+   * @default () => new Date()
+   */
   readonly now?: Clock
 }
 

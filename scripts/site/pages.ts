@@ -22,9 +22,18 @@ export interface Group {
 }
 
 const groups: Readonly<Record<string, readonly string[]>> = {
-  'Get started': ['README.md', 'docs/quick-start.md', 'docs/concepts.md', 'docs/recipes.md'],
-  Receive: ['receiver', 'schemes', 'vendors', 'frameworks', 'lambda', 'migrate'].map(guide),
-  'Inbox and operation': ['inbox', 'scale', 'console', 'observability'].map(guide),
+  'Get started': [
+    'README.md',
+    ...['quick-start', 'concepts', 'laptop', 'production', 'switching', 'recipes'].map(guide),
+  ],
+  Receive: [
+    ...['receiver', 'events', 'options', 'schemes', 'vendors', 'migrate'].map(guide),
+    ...['frameworks', 'lambda', 'runtimes'].map(guide),
+  ],
+  'Inbox and operation': [
+    ...['inbox', 'operating', 'deployment', 'tenants', 'waiting', 'scale'].map(guide),
+    ...['observability', 'alerts', 'console'].map(guide),
+  ],
   'Build and test': ['testing', 'sandbox', 'client', 'cli', 'mcp'].map(guide),
   'When something fails': ['docs/errors.md'],
   About: [

@@ -11,7 +11,7 @@ export interface Context<Resource = unknown, Tx = unknown> {
   readonly handler: string
   /** Equal in all attempts of one event, and in no other event; pass it to the APIs you call. */
   readonly idempotencyKey: string
-  /** Aborted at the handler's time limit and when the receiver drains. */
+  /** Aborted at the handler's time limit and when the receiver drains; pass it on too. */
   readonly signal: AbortSignal
   /** The id of the secret that signed it, if the secret has one. */
   readonly secretId?: string
@@ -19,24 +19,26 @@ export interface Context<Resource = unknown, Tx = unknown> {
   readonly tenant?: string
   /** Proof of origin: a signature, or no more than a shared token or an address. */
   readonly authenticity?: Authenticity
+  /** The exact bytes, `headers`, `url` and `receivedAt`. */
   readonly delivery: VerifiedDelivery
-  /** An earlier event of the same entity went to the dead letters. */
+  /** With an inbox: an earlier event of the same entity is a dead letter. */
   readonly gap?: boolean
-  /** A newer event of the same entity was already handled. */
+  /** With an inbox: a newer event of the same entity was already handled. */
   readonly stale?: boolean
   /**
-   * The earlier decision of the same verification that this decision replaces. Present only with an
-   * inbox, which remembers it, and a vendor whose decisions may be replaced.
+   * With an inbox: the earlier decision of the verification that this one replaces.
+   *
+   * Present only for a vendor whose decisions may be replaced.
    */
   readonly supersedes?: Superseded
   /**
-   * The handle of the inbox's store, inside the transaction that writes this handler's checkpoint:
-   * writes through it commit with the checkpoint, or not at all. Only for handlers registered with
-   * `{ tx: true }`, on a store with transactions.
+   * With `{ tx: true }`: the open transaction that commits with this handler's checkpoint.
+   *
+   * It is the handle of the inbox's store. Writes through it commit with the checkpoint, or not at all.
    */
   readonly tx: Tx
   /**
-   * The current resource that the event names, or null when it is gone.
+   * Resolves to the current resource that the event names, or to null if it is deleted.
    *
    * @throws WebhookError `CLIENT_MISSING` when the receiver was given no client
    */
@@ -57,11 +59,21 @@ export type Around = (run: () => Promise<unknown>, event: WebhookEvent, context:
 
 /** Options of a handler. */
 export interface HandlerOptions {
-  /** Its name in outcomes and, with an inbox, in its checkpoints; keep it over releases. */
+  /**
+   * Its name in outcomes and checkpoints; keep it over releases. Default: pattern and number.
+   */
   readonly id?: string
-  /** With an inbox: what to do when a newer event of the same entity was already handled. */
+  /**
+   * With an inbox, after a newer event of the entity: run, `skip`, or `refetch` the current data.
+   *
+   * @default 'deliver'
+   */
   readonly stale?: 'deliver' | 'skip' | 'refetch'
-  /** True if it gets `context.tx`; with SQLite such handlers run one at a time. Default false. */
+  /**
+   * With an inbox, gives the handler `context.tx`; such handlers take turns on SQLite.
+   *
+   * @default false
+   */
   readonly tx?: boolean
 }
 

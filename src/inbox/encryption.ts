@@ -9,14 +9,17 @@ export type EncryptionKey = string | Uint8Array
 
 /** The `encryption` option. */
 export interface EncryptionOptions {
-  /** Encrypts new content. */
+  /** Encrypts new content: 32 bytes, or their hex or base64. */
   readonly key: EncryptionKey
   /** Older keys, to decrypt older content. */
   readonly previous?: readonly EncryptionKey[]
   /**
-   * Accepts entries that were stored before encryption was enabled, too. While this is on, anyone
-   * who can write to the store can inject events, so remove it once they are handled. Without it
-   * such entries become dead letters (`UNREADABLE`).
+   * Accepts entries stored before encryption was enabled, too; remove it once they are handled.
+   *
+   * While this is on, anyone who can write to the store can inject events. Without it such entries
+   * become dead letters (`UNREADABLE`).
+   *
+   * @default false
    */
   readonly acceptUnencrypted?: boolean
 }

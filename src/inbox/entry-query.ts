@@ -7,7 +7,9 @@ import { type EntryState, entryStates } from './entry.ts'
 
 /** Conditions on entries; a condition that is left out matches every entry. */
 export interface EntryFilter {
+  /** One id or a list. */
   readonly id?: string | readonly string[]
+  /** One state or a list. */
   readonly state?: EntryState | readonly EntryState[]
   /** The canonical name of the event. */
   readonly name?: string
@@ -23,7 +25,11 @@ export interface EntryFilter {
 
 /** A page of entries, newest first. */
 export interface EntryQuery extends EntryFilter {
-  /** Default 50, at most 500. */
+  /**
+   * Entries on the page, at most 500.
+   *
+   * @default 50
+   */
   readonly limit?: number
   /** The `cursor` of the previous page. */
   readonly cursor?: string

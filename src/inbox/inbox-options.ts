@@ -18,33 +18,51 @@ import type { InboxStore, StoreCapabilities } from './store.ts'
 
 /** Options of `createInbox`. */
 export interface InboxOptions<Tx = unknown> {
+  /** `sqliteStore(file)`, `postgresStore(driver)`, `memoryStore()`, or a store you wrote. */
   readonly store: InboxStore<Tx>
+  /** How often a failed entry runs again, and the waits between. */
   readonly retry?: RetryOptions
   /**
-   * After a dead letter its entity continues (with `context.gap`) or waits; default `continue`, which
-   * also releases entities that waited under `block`.
+   * After a dead letter its entity continues, with `context.gap`, or waits (`block`).
+   *
+   * `continue` also releases entities that waited under `block`.
+   *
+   * @default 'continue'
    */
   readonly onDead?: 'continue' | 'block'
   /**
-   * `body`: deliveries without an id are deduplicated by their bytes. Default `id`.
+   * `body` deduplicates deliveries without an id by their bytes.
+   *
+   * @default 'id'
    */
   readonly dedupe?: 'id' | 'body'
   /**
-   * Days: payloads 7 after done, 90 after dead or skipped; keys 30. A dead entry that holds its lane
-   * stays until it is redriven or dismissed.
+   * Days until payloads and keys are erased.
+   *
+   * A dead entry that holds its lane stays until it is redriven or dismissed.
    */
   readonly retention?: Partial<RetentionDays>
   /** Encrypts payloads and kept headers at rest. */
   readonly encryption?: EncryptionOptions
-  /** The guarantees that the store must give; checked when the inbox is created. */
+  /** Guarantees that the store must give: `survives`, `tx`, `order`, `shared`, `erases`. */
   readonly needs?: Partial<Omit<StoreCapabilities, 'dedupeDays' | 'fairness'>>
-  /** Milliseconds for the store to keep a delivery, after which the reply is 503. Default 2,000. */
+  /**
+   * Milliseconds for the store to keep a delivery, after which the reply is 503.
+   *
+   * @default 2_000
+   */
   readonly timeout?: number
-  /** Milliseconds after which the claim of a worker that has died lapses. Default 60,000. */
+  /**
+   * Milliseconds after which the claim of a worker that has died lapses.
+   *
+   * @default 60_000
+   */
   readonly lease?: number
   /**
-   * Default: the store's clock if it is shared, else a clock that never goes back and counts the time
-   * in which the machine slept. Leases of a shared store always go by the store's clock.
+   * A clock for tests. Default: the store's if it is shared, else one that never goes back.
+   *
+   * The standard clock counts the time in which the machine slept. Leases of a shared store always go
+   * by the store's clock.
    */
   readonly now?: Clock
 }

@@ -53,34 +53,39 @@ export interface Inbox<Tx = unknown> {
   readonly isClosed: boolean
   /** Resolves after the commit that stores the delivery; rejects if nothing was committed. */
   keep(arrival: Arrival): Promise<Kept>
-  /** Entries, newest first, without their payloads. */
+  /** Resolves to a page of entries, newest first, at most 500, without their payloads. */
   find(query?: EntryQuery): Promise<EntryPage>
-  /** One entry. Its payload is a person's data, so it is included only on request. */
+  /** Resolves to one entry; `{ withDelivery: true }` includes its payload. */
   get(id: string, options?: GetOptions): Promise<Entry | undefined>
+  /** Counts entries by state; `lag` tells how long the longest waiting one is overdue. */
   stats(options?: StatsOptions): Promise<InboxStats>
   /**
-   * Resolves with the first event of an entity once it is done, in whichever process; with undefined at
-   * the `timeout`. A repeated call with the same `since` also finds what was done between the two.
+   * Resolves to the first event of an entity once it is done, or to undefined at the `timeout`.
+   *
+   * The process that handles it does not matter. A repeated call with the same `since` also finds what
+   * was done between the two.
    *
    * @throws WebhookError `INBOX_INVALID` if this process lacks the receiver that reads the event
    * @example const decision = await inbox.waitFor('verification:ver_1', { since, timeout: 20_000 })
    */
   waitFor(entity: Entity | string, options: WaitForOptions): Promise<WebhookEvent | undefined>
   /**
-   * Gives dead or skipped entries to the handlers that have not succeeded; returns how many. An id or
-   * `state: 'retry'` includes entries that wait for their retry: they run at once.
+   * Gives dead or skipped entries to the handlers that have not succeeded; returns how many.
+   *
+   * An id or `state: 'retry'` includes entries that wait for their retry: they run at once.
    */
   redrive(filter: EntryFilter | string): Promise<number>
-  /** Runs every handler of a done entry again; false if it is not done or was erased. */
+  /** Runs every handler of a done entry again, with `event.source: 'replay'`. */
   replay(id: string): Promise<boolean>
-  /** Sets a dead entry aside, so that a lane which it blocks continues. */
+  /** Sets a dead entry aside: only a redrive by its id runs it, and its entity continues. */
   dismiss(id: string): Promise<boolean>
   /**
-   * Erases the payloads of an entity, and of a client's verifications; returns how many. Without
-   * `tenant` for every tenant that has an entity of this id.
+   * Erases the payloads of an entity, and of a client's verifications; returns how many.
+   *
+   * Without `tenant` it does so for every tenant that has an entity of this id.
    */
   forget(entity: Entity | string, options?: ForgetOptions): Promise<number>
-  /** Erases payloads and keys past their retention. A worker does so at its start and every hour. */
+  /** Erases what is past its retention. A worker does so at its start and every hour. */
   purge(): Promise<Purged>
 }
 

@@ -5,8 +5,23 @@ import type { InboxStore } from './store.ts'
 
 /** Days after which payloads and keys are erased. */
 export interface RetentionDays {
+  /**
+   * Days until a payload is erased after `done`.
+   *
+   * @default 7
+   */
   readonly done: number
+  /**
+   * Days until a payload is erased after `dead` or `skipped`.
+   *
+   * @default 90
+   */
   readonly dead: number
+  /**
+   * Days after arrival until the key and the rest of the entry are deleted.
+   *
+   * @default 30
+   */
   readonly keys: number
 }
 

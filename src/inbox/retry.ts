@@ -3,11 +3,23 @@ import { checkWholeNumber, invalid } from '../foundation/check.ts'
 
 /** The `retry` option. */
 export interface RetryOptions {
-  /** The maximum number of attempts. A crash counts as one, a drain does not. Default 12. */
+  /**
+   * The maximum number of attempts. A crash counts as one, a drain does not.
+   *
+   * @default 12
+   */
   readonly attempts?: number
-  /** The maximum milliseconds of waiting after each attempt; the last value repeats. */
+  /**
+   * The longest wait after each attempt in milliseconds; the last one repeats.
+   *
+   * @default [1_000, …, 28_800_000]
+   */
   readonly delays?: readonly number[]
-  /** Gives a number from 0 to 1 that picks the wait between 0 and the longest. */
+  /**
+   * Gives a number from 0 to 1 that picks the wait between 0 and the longest.
+   *
+   * @default Math.random
+   */
   readonly random?: () => number
 }
 

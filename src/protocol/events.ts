@@ -57,7 +57,7 @@ export interface Issue {
 export type DecidedBy = 'signed' | 'api' | 'unsigned'
 
 interface EventDetails {
-  /** The envelope's id, if it has one. */
+  /** The envelope's id, if it has one; to recognise duplicates use `context.idempotencyKey`. */
   readonly id?: string
   /** The name that arrived: a legacy name, a vendor's own name, or `name` itself. */
   readonly receivedName: string
@@ -67,17 +67,23 @@ interface EventDetails {
   readonly raw?: unknown
   /** How the decision of a vendor is known; absent for other events. */
   readonly decidedBy?: DecidedBy
+  /** The time of the occurrence, if the envelope has one. */
   readonly occurredAt?: Date
-  /** Present if `data` does not fit the event's schema; the event is delivered nevertheless. */
+  /** Where `data` does not fit the event's schema: `{ path, message }[]`, absent if it fits. */
   readonly issues?: readonly Issue[]
+  /** `webhook`, `reconcile` (found through the API) or `replay` (run again from stored bytes). */
   readonly source: EventSource
 }
 
 /** An event of the service, typed by its name. */
 export interface KnownEvent<Name extends string = EventName, Data = unknown> extends EventDetails {
+  /** The current name. */
   readonly name: Name
+  /** Whether this version, or `schemas`, knows the name; it narrows the type. */
   readonly known: true
+  /** `{ type, id }` of the resource that the event is about, and whose order is kept. */
   readonly entity: Entity
+  /** The resource, typed by the name; `unknown` for an unknown event. */
   readonly data: Data
 }
 

@@ -11,33 +11,56 @@ import type { SettledAs } from '../inbox/work.ts'
 
 /** Options of `createWorker`. */
 export interface WorkerOptions {
-  /** Entries at a time; each entity still has one at a time. Default 16. */
+  /**
+   * Entries at a time; each entity still has one at a time.
+   *
+   * @default 16
+   */
   readonly concurrency?: number
-  /** Milliseconds that running handlers get when the worker drains. Default 10,000. */
+  /**
+   * Milliseconds that running handlers get when the worker drains; a day at most.
+   *
+   * @default 10_000
+   */
   readonly grace?: number
   /**
-   * Signals at which the process drains and exits with 0, e.g. `['SIGTERM', 'SIGINT']`: no new
-   * deliveries (503), no new claims, requests and handlers end, the store is closed. They are obeyed
-   * from `start` to a drain, and during each `runOnce`.
+   * Signals at which the process drains and exits with 0, e.g. `['SIGTERM', 'SIGINT']`.
+   *
+   * New deliveries get 503, nothing is claimed, requests and handlers end, the store is closed. The
+   * worker listens from `start` to a drain, and during each `runOnce`.
+   *
+   * @default []
    */
   readonly signals?: readonly ('SIGTERM' | 'SIGINT' | 'SIGHUP' | 'SIGQUIT')[]
   /**
-   * Reports `silence` when no delivery arrives for this many times the median interval, and for at
-   * least a minute. Default 10.
+   * Reports `silence` after this many median intervals without a delivery (and a minute).
+   *
+   * @default 10
    */
   readonly silenceFactor?: number
 }
 
 /** Bounds of `runOnce`. */
 export interface RunOnceOptions {
-  /** The most entries. */
+  /**
+   * The most entries.
+   *
+   * @default Infinity
+   */
   readonly limit?: number
-  /** Milliseconds after which nothing more is claimed, and nothing more erased. */
+  /**
+   * Milliseconds after which nothing more is claimed, and nothing more erased.
+   *
+   * @default Infinity
+   */
   readonly timeout?: number
   /**
-   * Milliseconds after `timeout` at which its handlers are aborted, for hosts that freeze or end the
-   * process then; never by default. A handler that had at least half of the time has timed out,
-   * which counts an attempt; any other is released, and begins again in a later run.
+   * Milliseconds after `timeout` at which handlers are aborted, for hosts that freeze.
+   *
+   * A handler that had at least half of the time has timed out, which counts an attempt; any other is
+   * released, and begins again in a later run.
+   *
+   * @default Infinity
    */
   readonly grace?: number
 }

@@ -1,4 +1,7 @@
+import { existsSync } from 'node:fs'
+import { posix } from 'node:path'
 import { expect, test } from 'vitest'
+import { optionTables } from '../../scripts/option-tables.ts'
 import { filesIn, textOf } from './sources.ts'
 
 const pages = filesIn('docs', '.md').filter((file) => file.split('/').length === 2)
@@ -32,6 +35,41 @@ test.each(all)('a sentence of %s has at most 30 words', (page) => {
   const wordsOf = (sentence: string) => sentence.split(/\s+/).filter((word) => /\w/.test(word))
   expect(sentences.length).toBeGreaterThan(2)
   expect(sentences.filter((one) => wordsOf(one).length > 30)).toEqual([])
+})
+
+test('the tables of options.md are what the types say', () => {
+  const { now, made } = optionTables()
+  expect(now, 'run `node scripts/option-tables.ts`').toBe(made)
+})
+
+/** The anchors of a page, as GitHub and the site make them of its headings, and those it names. */
+function anchorsOf(page: string): ReadonlySet<string> {
+  const headings = proseOf(page).filter((line) => /^#+ /.test(line))
+  const slugs = headings.map((heading) =>
+    heading
+      .replace(/^#+ /, '')
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-'),
+  )
+  return new Set([
+    ...slugs,
+    ...[...textOf(page).matchAll(/ id="([^"]+)"/g)].map(([, id = '']) => id),
+  ])
+}
+
+test('links between pages lead to files and headings that are there', () => {
+  const sources = [...all, 'SECURITY.md', ...filesIn('docs/skills', '.md')]
+  const broken = sources.flatMap((page) =>
+    [...textOf(page).matchAll(/\]\(([^)\s]+)\)/g)].flatMap(([, link = '']) => {
+      const [path = '', anchor] = link.split('#')
+      if (/^[a-z]+:/.test(link)) return []
+      const file = path === '' ? page : posix.join(posix.dirname(page), path)
+      if (!existsSync(file)) return [`${page}: ${link}`]
+      return anchor === undefined || anchorsOf(file).has(anchor) ? [] : [`${page}: ${link}`]
+    }),
+  )
+  expect(broken).toEqual([])
 })
 
 test('no program names a variable console, because handlers beside it log', () => {

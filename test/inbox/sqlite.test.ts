@@ -703,7 +703,7 @@ test('the guide names every file that lies beside an open inbox', async () => {
   const { worker, deliver } = setUp({ store: sqliteStore(file) })
   await worker.start()
   await deliver(event())
-  const guide = readFileSync(join(import.meta.dirname, '../../docs/inbox.md'), 'utf8')
+  const guide = readFileSync(join(import.meta.dirname, '../../docs/operating.md'), 'utf8')
   const names = readdirSync(dirname(file))
   expect(names.length).toBeGreaterThan(4)
   expect(names.filter((name) => !guide.includes(`\`${name}\``))).toEqual([])

@@ -14,12 +14,6 @@ const examples = join(import.meta.dirname, '../../examples')
 const base = mkdtempSync(join(tmpdir(), 'idv-common-js-'))
 afterAll(() => rm(base, { recursive: true, force: true }), 60_000)
 
-/** Guides that show the files of a TypeScript application, and its folder. */
-const applications = [
-  ['docs/receiver.md', 'nest'],
-  ['docs/inbox.md', 'next'],
-] as const
-
 const compilers = { '5.4': '5.4.5', '5.9': '5.9.3', '6.0': '6.0.3', '7.0': '7.0.2' } as const
 const zod = 'zod@3.23.8'
 
@@ -42,19 +36,14 @@ beforeAll(async () => {
     const [, name = `guide-${at}.test.cjs`] = /^\/\/ (\S+\.js)\n/.exec(shown) ?? []
     writeFileSync(join(app, name), shown)
   }
-  // The applications of other guides with their tests, for which each guide has its own file.
-  for (const [page, folder] of applications) {
-    const guide = readFileSync(join(import.meta.dirname, '../..', page), 'utf8')
-    for (const [, shown = '', file = ''] of guide.matchAll(
-      /^```ts\n(\/\/ (\S+\.ts)\b.*?)^```/gms,
-    )) {
-      const path = join(app, 'typed', folder, file)
-      mkdirSync(dirname(path), { recursive: true })
-      // The port cannot be known otherwise; and the guide names the import for Jest.
-      const said = '$&\n  console.log(app.getHttpServer().address())'
-      const program = shown.replace(/await app\.listen\(.*\)/, said)
-      writeFileSync(path, program)
-    }
+  // The applications of the guide: NestJS has its files below src, Next.js at the root.
+  const guide = readFileSync(join(import.meta.dirname, '../../docs/frameworks.md'), 'utf8')
+  for (const [, shown = '', file = ''] of guide.matchAll(/^```ts\n(\/\/ (\S+\.ts)\b.*?)^```/gms)) {
+    const path = join(app, 'typed', file.startsWith('src/') ? 'nest' : 'next', file)
+    mkdirSync(dirname(path), { recursive: true })
+    // The port cannot be known otherwise.
+    const said = '$&\n  console.log(app.getHttpServer().address())'
+    writeFileSync(path, shown.replace(/await app\.listen\(.*\)/, said))
   }
   for (const file of ['fetch.test.ts', 'lambda.test.ts', 'next.test.ts', 'nest.e2e-spec.ts']) {
     const [name = ''] = file.split('.')
@@ -122,7 +111,7 @@ test.each([
   ['starts, and ends at SIGTERM', 'inbox.db', 0, ''],
   ['exits with the reason why it cannot start', 'no-such-folder/inbox.db', 1, 'STORE_'],
 ])('the worker of the guide in CommonJS %s', async (_, file, code, said) => {
-  const shown = shownIn('docs/inbox.md')
+  const shown = shownIn('docs/quick-start.md')
   expect(shown).toHaveLength(1)
   const program = `${shown[0]}
 worker.start().then(() => process.kill(process.pid, 'SIGTERM'), () => {})`
@@ -201,16 +190,9 @@ describe('TypeScript', () => {
   )
 
   test('compiles the Worker and the function in what npm init and the commands of the guides make', async () => {
-    const guides = ['docs/quick-start.md', 'docs/lambda.md'].map((page) =>
-      readFileSync(join(import.meta.dirname, '../..', page), 'utf8'),
-    )
-    const said = guides.flatMap((guide) => [
-      ...guide.matchAll(/^npm pkg set type=(\w+) && .* && npx tsc (--init .*)\nnpx tsc (.*)$/gm),
-    ])
-    // Two sections of the quick start, and the guide of Lambda.
-    expect(new Set(said.map(([commands]) => commands)).size).toBe(1)
-    expect(said).toHaveLength(3)
-    const [, type = '', init = '', check = ''] = said[0] ?? []
+    const guide = readFileSync(join(import.meta.dirname, '../../docs/quick-start.md'), 'utf8')
+    const commands = /^npm pkg set type=(\w+)\n.* && npx tsc (--init .*)\nnpx tsc (.*)$/m
+    const [, type = '', init = '', check = ''] = commands.exec(guide) ?? []
     const folder = join(app, 'started')
     mkdirSync(folder)
     for (const file of ['fetch.ts', 'lambda.ts']) cpSync(join(examples, file), join(folder, file))

@@ -70,7 +70,7 @@ test('the examples compile in strict mode against the packed types', () => {
 
 /** As a project of Nest CLI 12 does: strictly, to ES modules. */
 function compileNestGuide(cwd: string): void {
-  const guide = readFileSync(join(root, 'docs/receiver.md'), 'utf8')
+  const guide = readFileSync(join(root, 'docs/frameworks.md'), 'utf8')
   mkdirSync(join(cwd, 'src'))
   for (const [, shown = '', file = ''] of guide.matchAll(/```ts\n(\/\/ (src\/\S+)\n.*?)```/gs)) {
     // The port cannot be known otherwise.

@@ -114,9 +114,8 @@ test.each(each)(
 )
 
 test('the documents name these runtimes and no others', () => {
-  const text = readFileSync(join(root, 'docs/receiver.md'), 'utf8')
-  const [, table = ''] = /## Runtimes and modules\n(.*?)\n(?=## |$)/s.exec(text) ?? []
-  const rows = [...table.matchAll(/^\| (?!runtime|-)(.*?) \|/gm)].map(([, name]) => name)
+  const text = readFileSync(join(root, 'docs/runtimes.md'), 'utf8')
+  const rows = [...text.matchAll(/^\| (?!runtime|-)(.*?) \|/gm)].map(([, name]) => name)
   expect(rows).toEqual([...Object.keys(runtimes), 'workerd (Cloudflare Workers)', edge])
 })
 

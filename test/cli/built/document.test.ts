@@ -18,7 +18,7 @@ import { cli, folder, root, run, start } from './run.ts'
 const updating = process.env.UPDATE_DOCS === '1'
 const at = '2026-03-01T10:00:00.000Z'
 
-test.each(['docs/cli.md', 'docs/inbox.md'])(
+test.each(['docs/cli.md', 'docs/laptop.md', 'docs/operating.md'])(
   'every example of %s prints what it says',
   async (name) => {
     const file = join(root, name)

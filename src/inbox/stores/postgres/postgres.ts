@@ -43,28 +43,48 @@ export { type FromPgOptions, fromPg, type PgClient, type PgPool } from './from-p
 
 /** Options of `postgresStore`. */
 export interface PostgresStoreOptions {
-  /** The schema that holds the inbox; default `idv_inbox`. */
+  /**
+   * The schema that holds the inbox.
+   *
+   * @default 'idv_inbox'
+   */
   readonly schema?: string
   /**
-   * `failover` declares that a synchronous standby takes over without a loss; opening the store
-   * verifies it. Default `power-cut`; with PGlite it is less.
+   * `failover` declares a synchronous standby; opening the store verifies it.
+   *
+   * With PGlite the default is less.
+   *
+   * @default 'power-cut'
    */
   readonly survives?: 'power-cut' | 'failover'
   /**
-   * Learns at once what other processes keep, on its own connection. Without it a worker looks once
-   * a second. Default true; false with `mode: 'operator'`.
+   * Learns at once what other processes keep; with `false` a worker looks once a second.
+   *
+   * It uses a connection. The default is false with `mode: 'operator'`.
+   *
+   * @default true
    */
   readonly listen?: boolean
   /**
-   * Makes and updates the schema. With `false` it must be there: `postgresSchema()` gives
-   * its SQL. Default true; false with `mode: 'operator'`.
+   * Creates and updates the schema; with `false` run the SQL of `inbox schema` first.
+   *
+   * `postgresSchema()` gives that SQL. The default is false with `mode: 'operator'`.
+   *
+   * @default true
    */
   readonly migrate?: boolean
-  /** Milliseconds for one statement, after which its connection is destroyed; default 5,000. */
+  /**
+   * Milliseconds for one statement, after which its connection is destroyed.
+   *
+   * @default 5_000
+   */
   readonly timeout?: number
   /**
-   * `operator` opens the inbox beside its application, for finding, redriving, replaying and
-   * forgetting; it can neither keep nor claim, and leaves the key as it is. Default `owner`.
+   * `operator` finds, redrives and forgets beside the application, and keeps nothing.
+   *
+   * It neither claims nor migrates, and leaves the key as it is.
+   *
+   * @default 'owner'
    */
   readonly mode?: 'owner' | 'operator'
 }

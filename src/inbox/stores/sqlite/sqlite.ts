@@ -27,16 +27,24 @@ export type { SqliteTransaction } from './transaction.ts'
 
 /** Options of `sqliteStore`. */
 export interface SqliteStoreOptions {
-  /** `node:sqlite` by default. */
+  /**
+   * `'better-sqlite3'`, another module with such a class, or a function that opens a database.
+   *
+   * @default 'node:sqlite'
+   */
   readonly driver?: SqliteDriver
   /**
-   * The check at start: `integrity` reads the whole file, `quick` most of it. By default an owner's
-   * is `integrity`, and an operator has none.
+   * The check at start: `integrity` reads the whole file, `quick` all but the indexes.
+   *
+   * In operator mode nothing is checked by default.
+   *
+   * @default 'integrity'
    */
   readonly check?: 'integrity' | 'quick'
   /**
-   * `operator` opens the file beside the process that owns it, for finding, redriving, replaying
-   * and forgetting; it can neither keep nor claim. Default `owner`.
+   * `operator` opens the file beside its owner: it finds, redrives and forgets, and keeps nothing.
+   *
+   * @default 'owner'
    */
   readonly mode?: 'owner' | 'operator'
 }
