@@ -12,20 +12,20 @@ const sum = (files: readonly string[]) => files.reduce((all, file) => all + line
 
 /** Lines that a room may have; the first pattern that fits a file gives its room. */
 const rooms: readonly (readonly [room: string, files: RegExp, lines: number])[] = [
-  ['flat files, delivery and errors', /^src\/[\w-]+\.ts$/, 2_004],
+  ['flat files, delivery and errors', /^src\/[\w-]+\.ts$/, 2_055],
   ['intake', /^src\/intake\//, 286],
   ['foundation', /^src\/foundation\//, 597],
   ['host', /^src\/host\//, 245],
-  ['dispatch', /^src\/dispatch\//, 1_179],
+  ['dispatch', /^src\/dispatch\//, 1_191],
   ['outcome and observe', /^src\/(outcome|observe)\//, 1_471],
   ['signature', /^src\/signature\//, 2_171],
-  ['protocol', /^src\/protocol\//, 2_738],
+  ['protocol', /^src\/protocol\//, 2_744],
   ['redaction', /^src\/redaction\//, 305],
-  ['worker', /^src\/worker\//, 1_424],
+  ['worker', /^src\/worker\//, 1_447],
   ['memory', /^src\/inbox\/stores\/memory\//, 633],
-  ['sqlite', /^src\/inbox\/stores\/sqlite\//, 3_000],
-  ['postgres', /^src\/inbox\/stores\/postgres\//, 3_593],
-  ['inbox policy and move', /^src\/inbox\//, 3_424],
+  ['sqlite', /^src\/inbox\/stores\/sqlite\//, 3_008],
+  ['postgres', /^src\/inbox\/stores\/postgres\//, 3_613],
+  ['inbox policy and move', /^src\/inbox\//, 3_483],
   ['client', /^src\/client\//, 2_819],
   ['vendors', /^src\/vendors\//, 2_819],
   ['testing', /^src\/testing\//, 1_085],
@@ -62,7 +62,7 @@ describe('words', () => {
 
   test.each([
     ['README.md', ['README.md'], 700],
-    ['the guides', guides, 38_250],
+    ['the guides', guides, 34_600],
     ['the pages of errors', [...below('errors'), 'docs/errors.md'], 5_000],
     ['the decisions', below('decisions'), 5_000],
     ['CHANGELOG.md', ['CHANGELOG.md'], 250],
