@@ -203,6 +203,30 @@ test('a read that fails is repeated until the decision is there', async () => {
   expect(sandbox.faults.list()).toMatchObject([{ struck: 1 }])
 })
 
+test('the console proves the attempts of a vendor by its own scheme', async () => {
+  for (const name of vendorNames) {
+    const sandbox = await createSandbox({
+      vendor: name,
+      seed: 1,
+      fetch: async () => new Response(null),
+      // A vendor with a key pair signs with that, whatever the secret of a subscription is.
+      subscriptions: [{ url: 'http://127.0.0.1/', secret: 'the-secret-of-a-subscription' }],
+    })
+    onTestFinished(() => sandbox.close())
+    const { id } = await (await create(sandbox)).json()
+    for (const action of actionsTo['verification.approved']) await sandbox.act(id, action)
+    await sandbox.act(id, 'expire', { force: true })
+    await sandbox.flush()
+    for (const one of sandbox.deliveries.list()) {
+      const address = `${sandbox.url}/_console/deliveries/${one.id}`
+      const { attempts } = await (await sandbox.fetch(address)).json()
+      // Nothing in the bytes tells of an address.
+      expect(attempts, name).toHaveLength(1)
+      expect(attempts[0].ok, name).toBe(name === 'jumio' ? undefined : true)
+    }
+  }
+})
+
 const create = (sandbox: Awaited<ReturnType<typeof createSandbox>>) =>
   sandbox.fetch(`${sandbox.baseUrl}/verifications`, {
     method: 'POST',

@@ -1,5 +1,6 @@
 import { createReceiver } from 'idv-webhooks'
 import { toFetch } from 'idv-webhooks/fetch'
+import { publicKey } from 'idv-webhooks/keys'
 import {
   type Attempt,
   createSandbox,
@@ -11,6 +12,7 @@ import {
   type SandboxFaults,
   type SandboxOptions,
 } from 'idv-webhooks/sandbox'
+import { vendors } from 'idv-webhooks/vendors'
 import { expectTypeOf, test } from 'vitest'
 
 declare const sandbox: Sandbox
@@ -36,4 +38,11 @@ test('deliveries are sent by a mounted receiver, the global fetch or another san
   expectTypeOf(createSandbox).toBeCallableWith({ fetch: toFetch(receiver) })
   expectTypeOf(fetch).toExtend<NonNullable<SandboxOptions['fetch']>>()
   expectTypeOf(sandbox.fetch).toExtend<NonNullable<SandboxOptions['fetch']>>()
+})
+
+test('a sandbox that plays a vendor gives what its preset and its receiver take', () => {
+  expectTypeOf(createSandbox).toBeCallableWith({ vendor: 'plaid' })
+  expectTypeOf(createSandbox).toBeCallableWith({ vendor: vendors.veriff() })
+  expectTypeOf(vendors.plaid).toBeCallableWith({ api: sandbox.api })
+  expectTypeOf(publicKey).toBeCallableWith(sandbox.publicKey)
 })

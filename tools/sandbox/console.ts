@@ -3,7 +3,8 @@
 import { type Context, Hono, type Next } from 'hono'
 import { type EventName, eventNames } from '../../src/protocol/names.ts'
 import { maskSecret } from '../../src/redaction/redact.ts'
-import { fromBase64 } from '../../src/signature/encoding.ts'
+import { fromBase64, toBase64 } from '../../src/signature/encoding.ts'
+import { isPublicKey } from '../../src/signature/hmac/hmac.ts'
 import { testSecret } from '../../src/signature/secrets.ts'
 import { fixture } from '../../src/testing/fixture.ts'
 import { signedDelivery } from '../../src/testing/signed-delivery.ts'
@@ -212,20 +213,20 @@ async function deliveryIn(state: State, id: string) {
 
 /** Whether an attempt verifies with the subscription's secret, and if not, why. */
 async function proved(
-  { deliveries: { subscriptions }, clock, scheme }: State,
+  { deliveries: { subscriptions }, secret: ofKeyPair, scheme }: State,
   { subscriptionId }: SandboxDelivery,
-  { request: { body, headers } }: Attempt,
+  { at, request: { body, headers } }: Attempt,
 ) {
   const own = subscriptions.get(subscriptionId)?.secret
-  const { authenticity } = scheme
+  const { authenticity, algorithm } = scheme
   // Nothing in the bytes tells of an address.
   if (own === undefined || authenticity === 'ip') return {}
   const sent = { body: fromBase64(body) ?? new Uint8Array(), headers }
   const options = {
-    secret: signingSecret(own, scheme),
+    secret: signingSecret(isPublicKey(algorithm) ? ofKeyPair : own, scheme),
     scheme,
     authenticity,
-    now: () => clock.now(),
+    now: () => new Date(at),
   }
   const proof = await verify(sent, options)
   if (proof.ok) return { ok: true as const }
@@ -239,7 +240,8 @@ async function captureOf(state: State, id: string) {
   const { scheme, clock } = state
   const options = { secret: signingSecret(testSecret, scheme), scheme, now: () => clock.now() }
   const bytes = fromBase64(request.body) ?? ''
-  const signature = ok ? (await signedDelivery(bytes, options)).headers : {}
-  const headers = Object.entries({ ...request.headers, ...signature })
-  return { version: 1, receivedAt, ...request, headers }
+  const made = ok ? await signedDelivery(bytes, options) : undefined
+  const headers = Object.entries({ ...request.headers, ...made?.headers })
+  const body = made ? toBase64(made.body) : request.body
+  return { version: 1, receivedAt, ...request, headers, body }
 }

@@ -4,6 +4,7 @@ import type { Fetch } from '../../../src/client/attempt.ts'
 import { systemClock } from '../../../src/foundation/clock.ts'
 import { defined } from '../../../src/foundation/defined.ts'
 import type { Vendor } from '../../../src/protocol/vendor.ts'
+import { isPublicKey } from '../../../src/signature/hmac/hmac.ts'
 import type { VirtualClock } from '../clock.ts'
 import { checked } from '../exchange.ts'
 import type { FaultRules } from '../faults.ts'
@@ -220,14 +221,16 @@ export class Deliveries {
   }
 
   async #deliver(id: string, ended: AbortSignal): Promise<void> {
-    const { clock, faults, vendor } = this.#options
+    const { clock, faults, vendor, secret } = this.#options
     const scheme = vendor?.scheme ?? profile.scheme
     const row = this.#rows.get(id)
     const subscription = row && this.subscriptions.row(row.subscriptionId)
     if (!subscription) return
     const at = clock.now()
     const now = () => at
-    const secrets = signingSecrets(subscription, at).map((one) => signingSecret(one, scheme))
+    // A vendor has one key pair, whatever the secrets of its subscriptions are.
+    const texts = isPublicKey(scheme.algorithm) ? [secret()] : signingSecrets(subscription, at)
+    const secrets = texts.map((one) => signingSecret(one, scheme))
     const { body, signature } = await signed(row, secrets, { scheme, now })
     if (ended.aborted) return
     const struck = faults.forDelivery('attempt', {
