@@ -189,6 +189,25 @@ test('the API is answered by its own path and credentials, from the present stat
   expect((await read({ client_id: clientId, secret, key_id: 'other' }, path)).status).toBe(404)
 })
 
+test('a login gives a token, and the API of Yoti wants a signature', async () => {
+  const jumio = (await playing('jumio', false)).sandbox
+  const login = (password: string, grant: string) =>
+    jumio.fetch(`${jumio.url}/oauth2/token`, {
+      method: 'POST',
+      headers: { authorization: `Basic ${btoa(password)}` },
+      body: new URLSearchParams({ grant_type: grant }),
+    })
+  const { key, secret, token } = jumio.api
+  const given = await login(`${key}:${secret}`, 'client_credentials')
+  expect(await given.json()).toEqual({ access_token: token })
+  expect((await login(`${key}:other`, 'client_credentials')).status).toBe(401)
+  expect((await login(`${key}:${secret}`, 'password')).status).toBe(401)
+  const yoti = (await playing('yoti', false)).sandbox
+  const { id } = await (await create(yoti)).json()
+  const path = `${yoti.url}/sessions/${id}?sdkId=${yoti.api.clientId}`
+  expect((await yoti.fetch(path)).status).toBe(401)
+})
+
 test('a read that fails is repeated until the decision is there', async () => {
   const { sandbox, heard, settle } = await playing('plaid', true)
   const { id } = await (await create(sandbox)).json()

@@ -27,8 +27,7 @@ import { actionsBody } from './schemas/control.ts'
 import type { SavedState, Snapshot } from './schemas/snapshot.ts'
 import { State, type StateOptions } from './state.ts'
 import type { ActionName } from './transitions.ts'
-import { publicKeyOf, vendorOf } from './vendor.ts'
-import { type apiCredentials, credentialsOf } from './vendor-api.ts'
+import { type ApiCredentials, publicKeyOf, vendorOf } from './vendor.ts'
 import { act, assemble, type Step } from './verifications.ts'
 
 /** An action by its name, or with its step or reason. */
@@ -67,7 +66,7 @@ export interface Sandbox {
   /** The public key of a vendor that signs with a key pair, as PEM; undefined for other senders. */
   readonly publicKey: string | undefined
   /** The API of its vendor, as the option `api` of the vendor's preset takes it. */
-  readonly api: Readonly<typeof apiCredentials> & {
+  readonly api: ApiCredentials & {
     readonly baseUrl: string
     readonly fetch: typeof fetch
   }
@@ -160,7 +159,7 @@ export function openSandbox(options: SandboxOptions, saved?: SavedState) {
       return publicKeyOf(state.secret, state.scheme)?.pem
     },
     get api() {
-      return { ...credentialsOf(state.vendor), baseUrl: url(), fetch: serve }
+      return { ...state.credentials, baseUrl: url(), fetch: serve }
     },
     ...sandboxCalls(state),
     async listen(options) {

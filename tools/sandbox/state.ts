@@ -28,6 +28,7 @@ import {
   type VerificationRow,
 } from './schemas/snapshot.ts'
 import { isOpen } from './transitions.ts'
+import { type ApiCredentials, credentialsOf } from './vendor.ts'
 
 export interface StateOptions {
   readonly start: StartOptions
@@ -56,6 +57,8 @@ export class State {
   readonly organizations: Organizations
   /** How deliveries are signed. */
   readonly scheme: Scheme
+  /** The credentials of its vendor's API. */
+  readonly credentials: ApiCredentials
   readonly vendor: Vendor | undefined
   /** The mail that the service would send: invitations (section 4.1), shared results (section 2.3). */
   readonly outbox: Mail[] = []
@@ -73,6 +76,7 @@ export class State {
     const { start, saved, data, source = systemClock } = options
     this.origin = options.origin
     this.vendor = options.vendor
+    this.credentials = credentialsOf(options.vendor)
     this.scheme = options.vendor?.scheme ?? profile.scheme
     this.#expire = options.expire
     const random = new SeededRandom(start.seed)

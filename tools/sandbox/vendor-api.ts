@@ -1,37 +1,22 @@
 // The API of the vendor whose part a sandbox plays: the paths, the authentication and the records
 // that its preset has, and where a receiver gets the key of its signature.
-import { generateKeyPairSync } from 'node:crypto'
+import { verify } from 'node:crypto'
 import type { Context, Hono } from 'hono'
-import type { Vendor, VendorDecision } from '../../src/protocol/vendor.ts'
+import type { VendorDecision } from '../../src/protocol/vendor.ts'
 import type { VendorCall } from '../../src/protocol/vendor-api.ts'
 import { recordInDialect } from '../../src/vendors/dialect.ts'
-import { jsonBody, type MountedRoute, mount } from './exchange.ts'
+import { formBody, jsonBody, type MountedRoute, mount } from './exchange.ts'
 import { found, HttpError } from './http-error.ts'
 import type { VerificationRow } from './schemas/snapshot.ts'
 import type { State } from './state.ts'
 import { transitions } from './transitions.ts'
-import { publicKeyOf } from './vendor.ts'
+import { type ApiCredentials, publicKeyOf } from './vendor.ts'
 
-/** The credentials that every vendor's API takes; they are as well known as the API keys. */
-export const apiCredentials = {
-  token: 'sandbox-token',
-  key: 'sandbox-key',
-  secret: 'sandbox-secret',
-  clientId: 'sandbox-client',
-}
-
-let pem: string | undefined
-
-/** The credentials of a vendor's API; requests to Yoti are signed with a private key. */
-export function credentialsOf(vendor: Vendor | undefined): typeof apiCredentials {
-  if (vendor?.name !== 'yoti') return apiCredentials
-  pem ??= String(
-    generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({
-      type: 'pkcs8',
-      format: 'pem',
-    }),
-  )
-  return { ...apiCredentials, secret: pem }
+/** Tells whether a request is signed as Yoti's API wants it, with the key of its credentials. */
+function isSigned({ method, url, headers }: Request, key: string): boolean {
+  const { pathname, search } = new URL(url)
+  const digest = Buffer.from(headers.get('x-yoti-auth-digest') ?? '', 'base64')
+  return verify('sha256', Buffer.from(`${method}&${pathname}${search}`), key, digest)
 }
 
 /** How a vendor gives the public key of its signature by the key's id. */
@@ -48,10 +33,12 @@ export function mountVendorApi(
   state: State,
   meetFault: (context: Context, next: () => Promise<void>) => Promise<void>,
 ): void {
-  const { vendor } = state
+  const { vendor, credentials } = state
+  const isYoti = vendor?.name === 'yoti'
   const keys = vendor && keyRequests[vendor.name]
   const routes = (vendor?.decisions ?? []).map((decision) =>
-    routeOf(decision.request, (id, context) => {
+    routeOf(decision.request, credentials, (id, context) => {
+      if (isYoti && !isSigned(context.req.raw, credentials.secret)) throw unauthorized()
       const row = found(state.verifications.get(id), 'Verification')
       return recordOf(decision, row, context.get('fault') === 'stale-record')
     }),
@@ -59,14 +46,15 @@ export function mountVendorApi(
   if (keys) {
     const { jwk } = publicKeyOf(state.secret, vendor.scheme) ?? {}
     routes.push(
-      routeOf({ method: 'POST', ...keys }, (id) => ({
+      routeOf({ method: 'POST', ...keys }, credentials, (id) => ({
         key: { ...found(jwk?.kid === id ? jwk : undefined, 'Key'), expired_at: null },
       })),
     )
   }
   for (const { request } of vendor?.decisions ?? []) {
     const { login } = request
-    if (login) routes.push(routeOf(login, () => ({ [login.token]: apiCredentials.token })))
+    const answer = () => ({ [login?.token ?? '']: credentials.token })
+    if (login) routes.push(routeOf(login, credentials, answer))
   }
   const patterns = routes.map(({ path }) => path.replaceAll(/\{(\w+)\}/g, ':$1'))
   for (const pattern of new Set(patterns)) app.use(pattern, meetFault)
@@ -75,36 +63,50 @@ export function mountVendorApi(
 
 type Respond = (id: string, context: Context) => object
 
-function routeOf(request: Omit<VendorCall, 'baseUrl'>, answer: Respond): MountedRoute {
-  const { method = 'GET', path, headers = {}, body = {} } = request
+const unauthorized = () => new HttpError(401, 'Missing or invalid credentials of the API')
+
+function routeOf(
+  request: Omit<VendorCall, 'baseUrl'>,
+  credentials: ApiCredentials,
+  answer: Respond,
+): MountedRoute {
+  const { method = 'GET', headers = {}, body, form } = request
+  const [path = '', query = ''] = request.path.split('?')
+  const content = body ?? form ?? {}
   return {
     method,
     // A place in the path other than the id takes any text.
-    path: path.replace(/\?.*/, '').replaceAll(/[.](?=[^{]*\})/g, '_'),
+    path: path.replaceAll(/[.](?=[^{]*\})/g, '_'),
     async answer(context) {
       const { raw } = context.req
-      const given = Object(request.body ? await jsonBody(raw) : undefined)
+      const given: unknown = form
+        ? Object.fromEntries(await formBody(raw, 16_384))
+        : body && (await jsonBody(raw))
+      const sent = { ...Object(given), ...Object.fromEntries(new URL(raw.url).searchParams) }
+      const wanted = { ...content, ...Object.fromEntries(new URLSearchParams(query)) }
       const isGiven =
-        Object.entries(headers).every(([name, text]) => raw.headers.get(name) === filled(text)) &&
-        Object.entries(body).every(
-          ([name, text]) => text === '{id}' || given[name] === filled(text),
-        )
-      if (!isGiven) throw new HttpError(401, 'Missing or invalid credentials of the API')
-      const field = Object.keys(body).find((name) => body[name] === '{id}')
-      const id = field === undefined ? context.req.param('id') : given[field]
+        hasAll(headers, credentials, (name) => raw.headers.get(name)) &&
+        hasAll(wanted, credentials, (name) => sent[name])
+      if (!isGiven) throw unauthorized()
+      const field = Object.keys(content).find((name) => content[name] === '{id}')
+      const id = field === undefined ? context.req.param('id') : sent[field]
       return Response.json(answer(String(id), context))
     },
   }
 }
 
-/** A text of a request with the credentials in their places. */
-function filled(text: string): string {
-  const { key, secret } = apiCredentials
-  const values: Readonly<Record<string, string>> = {
-    ...apiCredentials,
-    basic: btoa(`${key}:${secret}`),
-  }
-  return text.replaceAll(/\{(\w+)\}/g, (place, name: string) => values[name] ?? place)
+/** Whether a request has each text, with the credentials in their places; an id may be any. */
+function hasAll(
+  texts: Readonly<Record<string, string>>,
+  credentials: ApiCredentials,
+  given: (name: string) => unknown,
+): boolean {
+  const basic = btoa(`${credentials.key}:${credentials.secret}`)
+  const values: Readonly<Record<string, string>> = { ...credentials, basic }
+  return Object.entries(texts).every(([name, text]) => {
+    const filled = text.replaceAll(/\{(\w+)\}/g, (place, one: string) => values[one] ?? place)
+    return text === '{id}' || given(name) === filled
+  })
 }
 
 /** The vendor's record of a verification, as it is or as it was before its last change. */

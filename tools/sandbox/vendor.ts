@@ -3,6 +3,7 @@ import {
   createECDH,
   createPrivateKey,
   createPublicKey,
+  generateKeyPairSync,
   hash,
   type KeyObject,
   sign,
@@ -28,6 +29,23 @@ export const vendorNames = Object.keys(presets)
 
 export function vendorOf(given: Vendor | VendorName | undefined): Vendor | undefined {
   return typeof given === 'string' ? presets[given]?.() : given
+}
+
+/** The credentials that every vendor's API takes; they are as well known as the API keys. */
+const apiCredentials = {
+  token: 'sandbox-token',
+  key: 'sandbox-key',
+  secret: 'sandbox-secret',
+  clientId: 'sandbox-client',
+}
+
+export type ApiCredentials = Readonly<typeof apiCredentials>
+
+/** The credentials of a vendor's API; requests to Yoti are signed with a private key. */
+export function credentialsOf(vendor: Vendor | undefined): ApiCredentials {
+  if (vendor?.name !== 'yoti') return apiCredentials
+  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+  return { ...apiCredentials, secret: String(privateKey.export({ type: 'pkcs8', format: 'pem' })) }
 }
 
 type Signing = Pick<Vendor['scheme'], 'algorithm'>
