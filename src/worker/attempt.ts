@@ -152,14 +152,31 @@ function planAttempt(
   if (matching.length === 0 && !isAwaited && missing.length === 0) {
     return { kind: 'skipped', reason: 'NO_HANDLER' }
   }
-  // Hints come more often than decisions: one that reads as the last decision tells nothing new.
-  const isRepeated =
-    event.decidedBy === 'api' && last?.name === event.name && last.entryId !== place.entryId
-  const isNew = !isRepeated || work.source === 'replay'
-  const todo = isNew ? matching.filter(({ id }) => !work.handled.includes(id)) : []
+  const isNew = work.source === 'replay' || !isRepeated(event, work, finality.canReverse)
+  const isLeft = ({ id }: Registration) => !work.handled.includes(markOf(id, event))
+  const todo = isNew ? matching.filter(isLeft) : []
   // An event that replaces a decision is never stale.
   const stale = replaced === undefined && finality.isStale(event, place, work.highWaterMark)
   return { event, key, todo, stale, replaced, decision, missing }
+}
+
+/**
+ * Tells whether a decision of the API was handled already: hints come more often than decisions.
+ * Where decisions are final, any that was handled is the same.
+ */
+function isRepeated({ name, decidedBy }: WebhookEvent, work: Work, canReverse: boolean): boolean {
+  if (decidedBy !== 'api') return false
+  const last = work.highWaterMark?.decision
+  if (!canReverse) return work.highWaterMark?.final === true
+  return last?.name === name && last.entryId !== work.lease.id
+}
+
+/**
+ * The name of a handler's checkpoint. A decision that is read again may have changed: a handler that
+ * succeeded with the earlier one runs again.
+ */
+function markOf(id: string, { decidedBy, name }: WebhookEvent): string {
+  return decidedBy === 'api' ? `${id} ${name}` : id
 }
 
 /**
@@ -194,7 +211,7 @@ class AttemptRun {
       const isDone = await this.#runOne(registration)
       const left = todo.slice(index + 1)
       if (left.length === 0) break
-      if (await this.#checkpoint(isDone ? registration.id : undefined)) continue
+      if (await this.#checkpoint(isDone ? this.#mark(registration) : undefined)) continue
       // Another worker may hold the entry, or it was forgotten: no further handler may see it.
       return { verdict: this.#cutShort(left), handled: this.#handled }
     }
@@ -217,6 +234,10 @@ class AttemptRun {
     return { kind: 'failed', reason: 'HANDLER_FAILED', failures, fatal: false }
   }
 
+  #mark({ id }: Registration): string {
+    return markOf(id, this.#plan.event)
+  }
+
   /** Records a handler that succeeded; false unless the store confirms the lease. */
   #checkpoint(handler: string | undefined): Promise<boolean> {
     // If the store does not answer now, settling tells it which handlers succeeded.
@@ -230,7 +251,7 @@ class AttemptRun {
     if (!delivery) return false
     const policy = stale ? registration.options.stale : undefined
     if (policy === 'skip') {
-      this.#handled.push(registration.id)
+      this.#handled.push(this.#mark(registration))
       return true
     }
     const { steps, inbox, running } = this.#by
@@ -238,7 +259,8 @@ class AttemptRun {
     let handler = policy === 'refetch' ? refetching(registration, steps) : registration.handler
     try {
       // Waits for its turn before the handler's time begins.
-      if (registration.options.tx) tx = await inbox.leases.transaction(this.#work, registration.id)
+      const mark = this.#mark(registration)
+      if (registration.options.tx) tx = await inbox.leases.transaction(this.#work, mark)
       if (tx) handler = within(tx, handler)
     } catch (error) {
       // Only this handler fails; earlier ones have succeeded and must not run again.
@@ -259,7 +281,7 @@ class AttemptRun {
       },
       running,
     })
-    if (report?.ok) this.#handled.push(registration.id)
+    if (report?.ok) this.#handled.push(this.#mark(registration))
     else if (report) this.#failures.push(report)
     if (!report?.ok) await tx?.rollback()
     return report?.ok === true

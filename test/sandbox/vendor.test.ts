@@ -106,7 +106,7 @@ async function playing(name: VendorName, isKept: boolean) {
     await sandbox.flush()
     await worker?.runOnce()
   }
-  return { sandbox, vendor, heard, settle }
+  return { sandbox, vendor, receiver, heard, settle }
 }
 
 describe.each(vendorNames)('%s', (name) => {
@@ -188,6 +188,38 @@ test('the API is answered by its own path and credentials, from the present stat
   expect(record.key).toMatchObject({ kid: 'sandbox', alg: 'ES256', crv: 'P-256' })
   expect((await read({ client_id: clientId, secret, key_id: 'other' }, path)).status).toBe(404)
 })
+
+test('a decision that changes between two attempts reaches every handler', async () => {
+  const { sandbox, receiver, heard, settle } = await playing('plaid', true)
+  let id = ''
+  receiver.on('verification.approved', async () => {
+    await sandbox.act(id, 'reject', { force: true })
+    throw new Error('it fails once')
+  })
+  id = (await (await create(sandbox)).json()).id
+  await sandbox.act(id, ['start', 'submit'])
+  await settle()
+  await sandbox.act(id, 'approve')
+  await vi.waitFor(async () => {
+    await settle()
+    expect(heard).toEqual([`${id} verification.approved api`, `${id} verification.rejected api`])
+  })
+  await settle()
+  expect(heard).toHaveLength(2)
+})
+
+test.each(['plaid', 'yoti'] as const)(
+  'a decision of %s is handled once, however many hints there are',
+  async (name) => {
+    const { sandbox, heard, settle } = await playing(name, true)
+    const { id } = await (await create(sandbox)).json()
+    sandbox.faults.set([{ kind: 'duplicate' }])
+    await sandbox.act(id, ['start', 'submit', 'approve'])
+    await settle()
+    await settle()
+    expect(heard).toEqual([`${id} verification.approved api`])
+  },
+)
 
 test('a login gives a token, and the API of Yoti wants a signature', async () => {
   const jumio = (await playing('jumio', false)).sandbox
