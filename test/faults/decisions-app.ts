@@ -34,9 +34,9 @@ async function open([name, given]: [string, Config['vendors'][VendorName]]) {
   receiver.on(
     [...decisionNames],
     (event, { tx, idempotencyKey }) => {
-      const sql = 'insert into decided (entity, name, key, by, at) values (?, ?, ?, ?, ?)'
-      const { entity, name, decidedBy, occurredAt } = event
-      const values = [entity?.id, name, idempotencyKey, decidedBy, occurredAt?.getTime()]
+      const sql = 'insert into decided (entity, name, key, by) values (?, ?, ?, ?)'
+      const { entity, name, decidedBy } = event
+      const values = [entity?.id, name, idempotencyKey, decidedBy]
       ;(tx as SqliteTransaction).prepare(sql).run(...values.map(String))
     },
     { tx: true, stale: 'skip' },

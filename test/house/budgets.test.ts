@@ -21,7 +21,7 @@ const rooms: readonly (readonly [room: string, files: RegExp, lines: number])[] 
   ['signature', /^src\/signature\//, 2_171],
   ['protocol', /^src\/protocol\//, 2_744],
   ['redaction', /^src\/redaction\//, 305],
-  ['worker', /^src\/worker\//, 1_447],
+  ['worker', /^src\/worker\//, 1_469],
   ['memory', /^src\/inbox\/stores\/memory\//, 633],
   ['sqlite', /^src\/inbox\/stores\/sqlite\//, 3_008],
   ['postgres', /^src\/inbox\/stores\/postgres\//, 3_613],
@@ -31,7 +31,7 @@ const rooms: readonly (readonly [room: string, files: RegExp, lines: number])[] 
   ['testing', /^src\/testing\//, 1_085],
   ['adapters', /^adapters\//, 1_038],
   ['conformance', /^tools\/conformance\//, 1_451],
-  ['sandbox', /^tools\/sandbox\//, 5_133],
+  ['sandbox', /^tools\/sandbox\//, 5_161],
   ['console', /^tools\/console\//, 4_994],
   ['cli', /^tools\/cli\//, 7_105],
 ]
