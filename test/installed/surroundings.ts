@@ -22,7 +22,7 @@ declare global {
   const reconcile: typeof api.reconcile
   const OutcomeUnknownError: typeof api.OutcomeUnknownError
   type OutcomeUnknownError = api.OutcomeUnknownError
-  type WatermarkStore = api.WatermarkStore
+  const watermark: api.WatermarkStore
   const toExpress: typeof import('idv-webhooks/express').toExpress
   const toFastify: typeof import('idv-webhooks/fastify').toFastify
   const toFetch: typeof import('idv-webhooks/fetch').toFetch
