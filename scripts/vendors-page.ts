@@ -85,7 +85,7 @@ function section(vendor: Vendor): string {
   const key = name === 'plaid' ? 'plaidKeys' : `process.env.${secret}`
   const given = [
     `vendor: ${call(vendor)},`,
-    ...(authenticity === 'ip' ? [] : [`secret: ${key},`]),
+    `secret: ${authenticity === 'ip' ? 'undefined' : key},`,
     ...(authenticity === 'signature' ? [] : [`authenticity: '${authenticity}',`]),
   ]
   const code = `createReceiver({\n${given.map((line) => `  ${line}\n`).join('')}})`
