@@ -106,25 +106,9 @@ export interface ReceiverOptions<Schemas extends SchemaMap = SchemaMap, Tx = unk
 }
 
 const names: readonly (keyof ReceiverOptions)[] = [
-  'secret',
-  'scheme',
-  'authenticity',
-  'vendor',
-  'accept',
-  'envelope',
-  'schemas',
-  'validate',
-  'legacy',
-  'inbox',
-  'client',
-  'handlerTimeout',
-  'maxBytes',
-  'maxInFlightBytes',
-  'bodyTimeout',
-  'respond',
-  'observe',
-  'around',
-  'now',
+  ...(['secret', 'scheme', 'authenticity', 'vendor', 'accept', 'envelope', 'schemas'] as const),
+  ...(['validate', 'legacy', 'inbox', 'client', 'handlerTimeout', 'maxBytes'] as const),
+  ...(['maxInFlightBytes', 'bodyTimeout', 'respond', 'observe', 'around', 'now'] as const),
 ]
 
 /**

@@ -2,8 +2,8 @@
 // event. After it there are no bytes and no legacy names.
 
 import { assertVerified, type VerifiedDelivery } from './delivery.ts'
-import { type RejectedCode, WebhookError } from './errors.ts'
-import { checkOptionNames, invalid, kindShown, shown } from './foundation/check.ts'
+import type { RejectedCode } from './errors.ts'
+import { checkChoice, checkOptionNames, invalid, kindShown, shown } from './foundation/check.ts'
 import { defined } from './foundation/defined.ts'
 import { decodeUtf8, parseExact, parseJson } from './foundation/json.ts'
 import {
@@ -121,13 +121,7 @@ export function parse(
 }
 
 const optionNames: readonly (keyof ParseOptions)[] = [
-  'envelope',
-  'schemas',
-  'validate',
-  'legacy',
-  'vendor',
-  'accept',
-  'source',
+  ...(['envelope', 'schemas', 'validate', 'legacy', 'vendor', 'accept', 'source'] as const),
 ]
 
 /** Checks the options and prepares them. The parser trusts its caller: only `parse` asks for a proof. */
@@ -263,12 +257,10 @@ export function createWithData(options: ParseOptions): WithData {
   }
 }
 
-function meaningsOf({ schemas, validate, legacy }: ParseOptions) {
-  const choices = {
-    validate: choice('validate', validate, ['report', 'reject', 'off']),
-    legacy: choice('legacy', legacy, ['accept', 'reject']),
-  }
-  return { validate: choices.validate, meanings: createMeanings(schemas, choices) }
+function meaningsOf({ schemas, validate = 'report', legacy = 'accept' }: ParseOptions) {
+  checkChoice('validate', validate, ['report', 'reject', 'off'])
+  checkChoice('legacy', legacy, ['accept', 'reject'])
+  return { validate, meanings: createMeanings(schemas, { validate, legacy }) }
 }
 
 function lastingPart(body: unknown, volatile: readonly string[]): Uint8Array {
@@ -326,14 +318,4 @@ function entityOf(type: string, known: boolean, data: unknown): Entity | undefin
   const id = idOf((data as { readonly id?: unknown } | null | undefined)?.id) ?? ''
   if (type === '' || (id === '' && !known)) return undefined
   return { type: type as Entity['type'], id }
-}
-
-function choice<Value extends string>(
-  option: string,
-  value: Value | undefined,
-  allowed: readonly [Value, ...Value[]],
-): Value {
-  if (value === undefined) return allowed[0]
-  if (allowed.includes(value)) return value
-  throw new WebhookError('OPTION_INVALID', `${option} is '${value}': use ${allowed.join(', ')}`)
 }

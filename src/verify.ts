@@ -24,7 +24,7 @@ import { nextTurn } from './host/runtime.ts'
 import type { Authenticity, Scheme } from './protocol/scheme-definition.ts'
 import { checkScheme, serviceScheme } from './protocol/service-scheme.ts'
 import type { Claim } from './signature/grammar.ts'
-import { HeaderClaimReader, type HeaderClaims } from './signature/header-claims.ts'
+import { type ClaimReader, type HeaderClaims, ServiceClaims } from './signature/header-claims.ts'
 import { type Refusal, Refused } from './signature/refused.ts'
 import {
   type SecretKey,
@@ -101,14 +101,15 @@ const lookUpTimeout = 5_000
 /** A scheme and its keys, prepared once. */
 export class Verifier {
   /** Reads the headers alone, so that the body of an unauthenticated client need not be read. */
-  readonly claims: HeaderClaimReader
+  readonly claims: ClaimReader
   readonly scheme: Scheme
   /** Undefined if the address alone identifies the sender. */
   readonly #secrets: SecretSource | undefined
 
   constructor(scheme: Scheme, secret: SecretOption | undefined) {
     this.scheme = scheme
-    this.claims = new HeaderClaimReader(scheme)
+    const reader = scheme.format?.readerOf(scheme) as ClaimReader | undefined
+    this.claims = reader ?? new ServiceClaims(scheme)
     this.#secrets = scheme.addresses ? undefined : secretSource(secret, scheme)
   }
 
@@ -237,23 +238,15 @@ export class Verifier {
   ): DeliveryProof {
     // Nothing but a key that was tried grants trust.
     if (!key || !keys.includes(key)) return this.#refused('SIGNATURE_MISMATCH', keys, delivery)
-    const { body, headers, claims, source, now } = delivery
+    const { body, claims, source, now } = delivery
     const { receivedAt = now } = source
     const { id: secretId, tenant } = key
     const signedId = claims.ok ? claims.id : undefined
     const { authenticity } = this.scheme
-    const shown = authenticity === 'token' ? this.#withoutToken(headers) : headers
-    const proved = markVerified({
-      body,
-      headers: shown,
-      receivedAt,
-      source,
-      secretId,
-      tenant,
-      signedId,
-      authenticity,
-    })
-    return { ok: true, delivery: proved }
+    const isToken = authenticity === 'token'
+    const headers = isToken ? this.#withoutToken(delivery.headers) : delivery.headers
+    const of = { body, headers, receivedAt, source, secretId, tenant, signedId, authenticity }
+    return { ok: true, delivery: markVerified(of) }
   }
 
   /** The token is the secret itself: what keeps or shows the delivery must not hold it. */

@@ -94,6 +94,8 @@ export interface Scheme extends Omit<SchemeDefinition, 'header' | 'authenticity'
   readonly tolerance: number | 'none'
   /** The addresses of a sender that proves nothing else. */
   readonly addresses?: AddressCheck
+  /** Reads the signature headers; undefined for the service's scheme, whose reader is built in. */
+  readonly format?: { readerOf(scheme: Scheme): unknown }
   /** Reads and writes the header of a grammar with `jwt`. */
   readonly jws?: JwsFormat
   /** Reads and writes a body that is a JWS; `schemes.bodyJws` adds it. */

@@ -4,6 +4,7 @@ import { checkOptionNames, checkWholeNumber, shown } from '../foundation/check.t
 import { defined } from '../foundation/defined.ts'
 import { AddressList, parseRange } from '../signature/addresses.ts'
 import { readsItsOwn } from '../signature/grammar.ts'
+import { definedClaims } from '../signature/header-claims.ts'
 import { isPublicKey } from '../signature/hmac/hmac.ts'
 import { CompactBody, CompactJws, schemeAlgorithm } from '../signature/jws.ts'
 import {
@@ -63,7 +64,7 @@ function define(definition: SchemeDefinition): Scheme {
   const signed = template.flatMap((part) => ('header' in part ? [part.header] : []))
   checkDistinct([headers, timestamp?.header ?? [], id?.header ?? [], signed].flat())
   const { name, algorithm, key, encoding, url } = definition
-  const scheme: Scheme = Object.freeze(
+  const scheme: Scheme = ready(
     defined({
       ...{ name, header: headers[0] as string, algorithm, key, encoding, grammar },
       headers: headers.length > 1 ? headers : undefined,
@@ -144,7 +145,7 @@ export const schemes = {
     if (prefix !== undefined && (typeof prefix !== 'string' || prefix.trim() === '')) {
       throw refuse(`prefix must be text, got ${shown(prefix)}`)
     }
-    return Object.freeze({
+    return ready({
       ...unsigned('token', headerName('header', options.header)),
       grammar: prefix === undefined ? ('plain' as const) : { prefix },
     })
@@ -157,7 +158,7 @@ export const schemes = {
    */
   ip: (options: { readonly allow: readonly string[]; readonly proxies: number }): Scheme => {
     checkOptionNames('schemes.ip', options, ['allow', 'proxies'], 'SCHEME_INVALID')
-    return Object.freeze({
+    return ready({
       ...unsigned('ip', 'X-Forwarded-For'),
       addresses: checkedAddresses(options),
     })
@@ -171,13 +172,18 @@ export const schemes = {
   bodyJws: (rule: BodyJwsRule): Scheme => {
     checkBodyJws(rule)
     const algorithm = schemeAlgorithm(rule.algorithms[0] as JwsAlgorithm)
-    return Object.freeze({
+    return ready({
       ...{ name: 'body-jws', header: '', algorithm, encoding: 'base64url', grammar: 'plain' },
       ...{ key: isPublicKey(algorithm) ? 'pem' : 'utf8', signed: '{body}', template: [] },
       ...{ tolerance: 'none', authenticity: 'signature', bodyJws: new CompactBody(rule) },
     } as const)
   },
   define,
+}
+
+/** Adds the reader beside the data, so that the scheme stays data. */
+function ready(scheme: Omit<Scheme, 'format'>): Scheme {
+  return Object.freeze(Object.defineProperty(scheme, 'format', { value: definedClaims }))
 }
 
 /** Restores a definition that came back from JSON, as a capture holds it. */
@@ -194,15 +200,8 @@ function isUnsigned({ algorithm }: SchemeDefinition): boolean {
 
 function unsigned(level: 'token' | 'ip', header: string): Scheme {
   return {
-    name: level,
-    header,
-    algorithm: level,
-    key: 'utf8',
-    encoding: 'any',
-    grammar: 'plain',
-    signed: '',
-    template: [],
-    tolerance: 'none',
+    ...({ name: level, header, algorithm: level, key: 'utf8', encoding: 'any' } as const),
+    ...({ grammar: 'plain', signed: '', template: [], tolerance: 'none' } as const),
     authenticity: level,
   }
 }

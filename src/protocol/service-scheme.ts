@@ -22,10 +22,10 @@ export const serviceScheme: Scheme = /* @__PURE__ */ Object.freeze({
 
 /** @throws WebhookError `SCHEME_INVALID` for what no builder of schemes made */
 export function checkScheme(scheme: Scheme): void {
-  const { grammar, jws, template } = scheme ?? {}
+  const { format, name, template } = scheme ?? {}
   // A scheme that was written to JSON is data alone, and goes through schemes.define() again.
-  const isJwt = typeof grammar === 'object' && 'jwt' in grammar
-  if (Array.isArray(template) && (!isJwt || typeof jws?.read === 'function')) return
+  const isReadable = typeof format?.readerOf === 'function' || name === serviceScheme.name
+  if (Array.isArray(template) && isReadable) return
   throw invalid(
     `scheme must be created with schemes.define() or another builder of schemes, got ${shown(scheme)}`,
     'SCHEME_INVALID',

@@ -29,7 +29,7 @@ export interface Claim {
 }
 
 /** More signatures than any rotation needs would only cost us work. */
-const mostSignatures = 16
+export const mostSignatures = 16
 /** Each signature by a public key costs a hash of the whole body and an expensive check. */
 const mostPublicSignatures = 4
 /** Each signed time costs an HMAC over the whole body for each key. */

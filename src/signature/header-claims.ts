@@ -3,7 +3,8 @@
 import type { HeaderIndex } from '../delivery.ts'
 import type { RejectedCode } from '../errors.ts'
 import type { Scheme, TemplatePart } from '../protocol/scheme-definition.ts'
-import { type Claim, readAllClaims, readClaims } from './grammar.ts'
+import { digestHex } from './encoding.ts'
+import { type Claim, mostSignatures, readAllClaims } from './grammar.ts'
 import { isInTolerance, readTime } from './time.ts'
 
 type ClaimFault = Extract<
@@ -25,52 +26,65 @@ const ambiguous: HeaderClaims = { ok: false, code: 'HEADER_AMBIGUOUS' }
 
 const nothing: HeaderClaims = { ok: true, claims: [], id: undefined }
 
-const none: readonly string[] = []
-
 const lowerCase = (name: string | undefined) => name?.toLowerCase()
 
-/** Reads the headers of one scheme, whose names are brought into lower case once. */
-export class HeaderClaimReader {
+/** Reads the claims of a delivery's headers. */
+export interface ClaimReader {
+  /** `now` is in milliseconds since the epoch. */
+  read(headers: HeaderIndex, now: number): HeaderClaims
+}
+
+/**
+ * Reads the header of the service's scheme: digests of each encoding, with or without the prefix. A
+ * bundle without other schemes carries no other grammar.
+ */
+export class ServiceClaims implements ClaimReader {
+  readonly #header: string
+
+  constructor({ header }: Scheme) {
+    this.#header = header.toLowerCase()
+  }
+
+  read(headers: HeaderIndex): HeaderClaims {
+    const [value, another] = headers.values(this.#header)
+    if (another !== undefined) return ambiguous
+    const text = value?.trim()
+    if (!text) return missing
+    // Nearly always one signature, which holds no separator.
+    const one = digestHex(text, 'any', 32)
+    const signatures = one === undefined ? digestsIn(text) : [one]
+    return signatures.length > 0 ? { ok: true, claims: [{ signatures }], id: undefined } : malformed
+  }
+}
+
+function digestsIn(text: string): readonly string[] {
+  const words = text.split(/[ ,]+/)
+  if (words.length > mostSignatures) return []
+  return words.flatMap((word) => digestHex(word.replace(/^sha256=/, ''), 'any', 32) ?? [])
+}
+
+/** Reads the headers of any scheme, whose names are brought into lower case once. */
+class HeaderClaimReader implements ClaimReader {
   readonly #scheme: Scheme
-  readonly #signature: string
-  /** All signature headers, if the scheme has several. */
-  readonly #signatures: readonly string[] | undefined
+  readonly #signatures: readonly string[]
   readonly #time: string | undefined
   readonly #id: string | undefined
   /** Further headers that are signed. */
   readonly #signed: readonly string[]
   readonly #splits: ((id: string) => boolean) | undefined
-  /** True for one signature header, without a signed time or id. */
-  readonly #isPlain: boolean
 
   constructor(scheme: Scheme) {
     this.#scheme = scheme
-    this.#signature = scheme.header.toLowerCase()
-    this.#signatures = scheme.headers?.map((name) => name.toLowerCase())
+    this.#signatures = (scheme.headers ?? [scheme.header]).map((name) => name.toLowerCase())
     this.#time = lowerCase(scheme.timestamp?.header)
     this.#id = lowerCase(scheme.id?.header)
     this.#signed = scheme.template.flatMap((part) =>
       'header' in part ? [part.header.toLowerCase()] : [],
     )
     this.#splits = splitsOf(scheme)
-    this.#isPlain =
-      scheme.authenticity === 'signature' &&
-      scheme.tolerance === 'none' &&
-      scheme.template.length === 1 &&
-      (scheme.grammar === 'plain' || 'prefix' in scheme.grammar) &&
-      (this.#signatures ?? this.#time ?? this.#id) === undefined
   }
 
-  /** Reads the claims; `now` is in milliseconds since the epoch. */
   read(headers: HeaderIndex, now: number): HeaderClaims {
-    if (this.#isPlain) {
-      const [value, another] = headers.values(this.#signature)
-      if (another !== undefined) return ambiguous
-      const text = value?.trim()
-      if (!text) return missing
-      const claims = readClaims(this.#scheme, text)
-      return claims ? { ok: true, claims, id: undefined } : malformed
-    }
     // The address tells such a sender, or the body itself: no header claims anything.
     if (this.#scheme.authenticity === 'ip' || this.#scheme.bodyJws) return nothing
     const signatures = this.#signaturesOf(headers)
@@ -90,11 +104,6 @@ export class HeaderClaimReader {
 
   /** The values of the signature headers that are present; undefined if one occurs twice. */
   #signaturesOf(headers: HeaderIndex): readonly string[] | undefined {
-    if (!this.#signatures) {
-      const values = headers.values(this.#signature)
-      if (values.length > 1) return undefined
-      return values[0]?.trim() ? values : none
-    }
     const all = this.#signatures.map((name) => headers.values(name))
     if (all.some(({ length }) => length > 1)) return undefined
     return all.flat().filter((value) => value.trim() !== '')
@@ -105,9 +114,7 @@ export class HeaderClaimReader {
     { time, id, now }: { time: string | undefined; id: string | undefined; now: number },
   ): HeaderClaims {
     const scheme = this.#scheme
-    let claims = this.#signatures
-      ? readAllClaims(scheme, present)
-      : readClaims(scheme, present[0] as string)
+    let claims = readAllClaims(scheme, present)
     if (!claims) return malformed
     if (time !== undefined) claims = claims.map((one) => ({ ...one, timestamp: time }))
     for (const { timestamp } of claims) {
@@ -137,3 +144,8 @@ function splitsOf(scheme: Scheme): ((id: string) => boolean) | undefined {
 }
 
 const isTime = (part: TemplatePart) => 'value' in part && part.value === 'timestamp'
+
+/** Makes the reader of a scheme; the builders of schemes add it. */
+export const definedClaims = {
+  readerOf: (scheme: Scheme): ClaimReader => new HeaderClaimReader(scheme),
+}

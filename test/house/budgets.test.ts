@@ -12,14 +12,14 @@ const sum = (files: readonly string[]) => files.reduce((all, file) => all + line
 
 /** Lines that a room may have; the first pattern that fits a file gives its room. */
 const rooms: readonly (readonly [room: string, files: RegExp, lines: number])[] = [
-  ['flat files, delivery and errors', /^src\/[\w-]+\.ts$/, 2_055],
+  ['flat files, delivery and errors', /^src\/[\w-]+\.ts$/, 2_014],
   ['intake', /^src\/intake\//, 286],
   ['foundation', /^src\/foundation\//, 597],
   ['host', /^src\/host\//, 245],
   ['dispatch', /^src\/dispatch\//, 1_191],
   ['outcome and observe', /^src\/(outcome|observe)\//, 1_471],
-  ['signature', /^src\/signature\//, 2_171],
-  ['protocol', /^src\/protocol\//, 2_744],
+  ['signature', /^src\/signature\//, 2_183],
+  ['protocol', /^src\/protocol\//, 2_745],
   ['redaction', /^src\/redaction\//, 305],
   ['worker', /^src\/worker\//, 1_469],
   ['memory', /^src\/inbox\/stores\/memory\//, 633],

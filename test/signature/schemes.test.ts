@@ -272,3 +272,31 @@ test('the ready scheme of the service is what its definition gives', () => {
   expect(schemes.service({ header: 'X-Service-Signature' })).toEqual(schemes.service())
   expect(Object.isFrozen(schemes.service())).toBe(true)
 })
+
+test('the reader of the service scheme reads what the reader of every scheme reads', async () => {
+  const secret = 'text secret'
+  const { 'x-service-signature': hex = '' } = await sign(body, { secret })
+  const base64 = toBase64(fromHex(hex) ?? new Uint8Array())
+  const piece = fc.constantFrom('sha256=', hex, base64, hex.toUpperCase(), ' ', ',', 'x', '0', '')
+  const scheme = schemes.service({ header: 'X-Service-Signature' })
+  await fc.assert(
+    fc.asyncProperty(fc.array(piece, { maxLength: 40 }), async (pieces) => {
+      const headers = { 'x-service-signature': pieces.join('') }
+      const own = await verify({ body, headers }, { secret })
+      const other = await verify({ body, headers }, { secret, scheme })
+      expect([own.ok, !own.ok && own.code]).toEqual([other.ok, !other.ok && other.code])
+    }),
+  )
+})
+
+test.each([
+  ['JSON', (scheme: Scheme) => JSON.parse(JSON.stringify(scheme))],
+  ['a spread', (scheme: Scheme) => ({ ...scheme, tolerance: 'none' })],
+])('a copy of a scheme by %s is data for schemes.define()', async (_, copied) => {
+  const copy: Scheme = copied(schemes.timestamped())
+  const secret = 'text secret'
+  const headers = await sign(body, { secret, scheme: schemes.define(copy) })
+  await expect(verify({ body, headers }, { secret, scheme: copy })).rejects.toThrow(
+    'scheme must be created with schemes.define()',
+  )
+})
