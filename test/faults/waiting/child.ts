@@ -3,7 +3,7 @@
 import { appendFileSync, existsSync, readFileSync } from 'node:fs'
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { createReceiver, createWorker, type Observation } from 'idv-webhooks'
+import { createReceiver, createWorker, type Observation, type WebhookEvent } from 'idv-webhooks'
 import { createInbox, type InboxStore } from 'idv-webhooks/inbox'
 import { fromPg, postgresStore } from 'idv-webhooks/inbox/postgres'
 import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
@@ -81,11 +81,17 @@ async function wait(): Promise<void> {
       const since = sinces.get(id) ?? from
       if (!sinces.has(id)) write({ began: id, since })
       const options = { since: new Date(since), timeout: 20_000 }
-      let event = await inbox.waitFor(`verification:ver_${id}`, options)
-      while (!event) {
-        write({ timedOut: id, at: Date.now() })
-        event = await inbox.waitFor(`verification:ver_${id}`, options)
+      const again = async (): Promise<WebhookEvent> => {
+        try {
+          const event = await inbox.waitFor(`verification:ver_${id}`, options)
+          if (event) return event
+          write({ timedOut: id, at: Date.now() })
+        } catch {
+          // The store did not answer: asked again.
+        }
+        return again()
       }
+      const event = await again()
       write({ got: id, name: event.name, entity: event.entity?.id, at: Date.now(), from })
     }
   }

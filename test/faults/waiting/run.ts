@@ -17,6 +17,8 @@ const waits = size('WAITS', 50_000)
 const killEvery = size('KILL_EVERY', 1_500)
 /** Events a second at most; 0 for as many as it takes. */
 const rate = size('RATE', 0)
+/** Milliseconds after which a store's campaign ends, with as many waits as have ended; 0 for none. */
+const limit = size('LIMIT', 0)
 const atOnce = size('AT_ONCE', 1_000)
 const senderCount = 48
 const secret = 'the-secret-of-the-waiting-campaign'
@@ -39,6 +41,9 @@ class Campaign {
   #isOver = false
 
   constructor(place?: string) {
+    process.once('exit', () => {
+      for (const child of this.#children.values()) child.kill('SIGKILL')
+    })
     this.place = place ?? join(this.folder, 'inbox.db')
   }
 
@@ -114,7 +119,8 @@ class Campaign {
     }
     const senders = Array.from({ length: senderCount }, sender)
     let killAt = performance.now() + killEvery
-    while (this.got.size < waits) {
+    const end = limit > 0 ? performance.now() + limit : Number.POSITIVE_INFINITY
+    while (this.got.size < waits && performance.now() < end) {
       this.#follow()
       if (killEvery > 0 && performance.now() > killAt) {
         const role = (this.kills.worker + this.kills.waiter) % 3 === 2 ? 'worker' : 'waiter'
@@ -176,11 +182,15 @@ async function campaign(store: string, place?: string): Promise<WaitingReport> {
 
 const reports: WaitingReport[] = []
 const only = process.env.STORE
-if (only !== 'postgres') reports.push(await campaign('SQLite'))
+const report = async (...given: Parameters<typeof campaign>) => {
+  const one = await campaign(...given)
+  console.log(JSON.stringify(one, null, 2))
+  reports.push(one)
+}
+if (only !== 'postgres') await report('SQLite')
 if (only !== 'sqlite') {
   const server = await startServer(postgres18())
-  reports.push(await campaign('Postgres', server.url))
+  await report('Postgres', server.url)
   await server.end()
 }
-console.log(JSON.stringify(reports, null, 2))
 process.exit(reports.some(({ wrong, missed }) => wrong + missed > 0) ? 1 : 0)
