@@ -25,7 +25,7 @@ const rooms: readonly (readonly [room: string, files: RegExp, lines: number])[] 
   ['memory', /^src\/inbox\/stores\/memory\//, 633],
   ['sqlite', /^src\/inbox\/stores\/sqlite\//, 3_008],
   ['postgres', /^src\/inbox\/stores\/postgres\//, 3_613],
-  ['inbox policy and move', /^src\/inbox\//, 3_483],
+  ['inbox policy and move', /^src\/inbox\//, 3_508],
   ['client', /^src\/client\//, 2_819],
   ['vendors', /^src\/vendors\//, 2_819],
   ['testing', /^src\/testing\//, 1_085],
@@ -62,7 +62,7 @@ describe('words', () => {
 
   test.each([
     ['README.md', ['README.md'], 700],
-    ['the guides', guides, 34_600],
+    ['the guides', guides, 35_000],
     ['the pages of errors', [...below('errors'), 'docs/errors.md'], 5_000],
     ['the decisions', below('decisions'), 5_000],
     ['CHANGELOG.md', ['CHANGELOG.md'], 250],
