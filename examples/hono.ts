@@ -14,6 +14,7 @@ receiver.on('verification.approved', async (event) => {
 const app = new Hono()
 app.post('/webhooks', (context) => receive(context.req.raw))
 
-serve({ fetch: app.fetch, port: Number(process.env.PORT ?? 3000) }, (address) => {
+const port = Number(process.env.PORT ?? 3000)
+serve({ fetch: app.fetch, port }, (address) => {
   console.log('listening', address)
 })

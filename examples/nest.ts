@@ -13,7 +13,8 @@ receiver.on('verification.approved', async (event) => {
 })
 
 class AppModule {}
-Module({ imports: [WebhookModule.forRoot({ receiver, path: '/webhooks' })] })(AppModule)
+const webhooks = WebhookModule.forRoot({ receiver, path: '/webhooks' })
+Module({ imports: [webhooks] })(AppModule)
 
 const app = await NestFactory.create(AppModule, { logger: false })
 const server = await app.listen(Number(process.env.PORT ?? 3000))

@@ -1,7 +1,9 @@
 import { createReceiver } from 'idv-webhooks'
 
-// A function, because `next build` loads this file without the secrets of production.
-export const receiver = createReceiver({ secret: () => process.env.WEBHOOK_SECRET })
+export const receiver = createReceiver({
+  // A function, because `next build` loads this file without a secret.
+  secret: () => process.env.WEBHOOK_SECRET,
+})
 
 receiver.on('verification.approved', async (event) => {
   console.log(`approved: ${event.data.id}`)
