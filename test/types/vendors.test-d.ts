@@ -79,3 +79,20 @@ test('a reversal has the data of the schemas that decisions were given', () => {
     (event) => void expectTypeOf(event.data.caseNumber).toEqualTypeOf<number>(),
   )
 })
+
+test('the API of a vendor needs its own credentials', () => {
+  vendors.plaid({ api: { clientId: 'me', secret: 's', timeout: 1000 } })
+  vendors.onfido({ api: { token: 't' } })
+  // @ts-expect-error its secret is missing
+  vendors.plaid({ api: { clientId: 'me' } })
+  // @ts-expect-error a token is needed
+  vendors.onfido({ api: { key: 'k', secret: 's' } })
+  // @ts-expect-error this vendor's decisions are in its webhooks
+  vendors.veriff({ api: { token: 't' } })
+  const receiver = createReceiver({ vendor: vendors.plaid(), secret: 's', accept: ['api'] })
+  receiver.on('verification.approved', ({ decidedBy }) => {
+    expectTypeOf(decidedBy).toEqualTypeOf<'signed' | 'api' | 'unsigned' | undefined>()
+  })
+  // @ts-expect-error there is no such way
+  createReceiver({ vendor: vendors.plaid(), secret: 's', accept: ['token'] })
+})
