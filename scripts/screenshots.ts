@@ -12,6 +12,8 @@ import { createSandbox } from 'idv-webhooks/sandbox'
 import { chromium as playwright } from 'playwright-core'
 
 const secret = 'a-secret-for-the-pictures'
+// No picture shows a path of the machine that took it.
+Error.stackTraceLimit = 0
 const folder = 'docs/images'
 mkdirSync(folder, { recursive: true })
 

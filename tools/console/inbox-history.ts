@@ -39,17 +39,11 @@ const pageSize = 500
 /** The methods of an inbox that the console reads with. */
 export type InboxReads = Pick<Inbox, 'find' | 'stats'>
 
-interface HistoryOptions {
-  readonly span: Span
-  readonly now: Date
-  /** The times of the handlers within the span. */
-  readonly latencies: readonly HandlerLatency[]
-}
-
 /** Reads the entries of a span, newest first, at most five thousand of them. */
 export async function historyOf(
   inbox: InboxReads,
-  { span, now, latencies }: HistoryOptions,
+  span: Span,
+  { now, latencies }: { readonly now: Date; readonly latencies: readonly HandlerLatency[] },
 ): Promise<History> {
   const width = spans[span] / bars
   const end = Math.ceil(now.getTime() / width) * width

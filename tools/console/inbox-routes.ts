@@ -50,7 +50,7 @@ function addReads(app: Hono<ConsoleEnv>, { inbox, activity, now }: RouteDeps): v
     const since = new Date(now().getTime() - spans[span])
     const stats = await inbox.stats({ target: targetMs, since })
     const latencies = stats.latency?.handlers ?? []
-    const history = await historyOf(inbox, { span, now: now(), latencies })
+    const history = await historyOf(inbox, span, { now: now(), latencies })
     const { entries: failing } = await inbox.find({ state: ['dead', 'retry'], limit: 8 })
     return Response.json({ stats, history, failing, now: now().toISOString() })
   })

@@ -45,7 +45,10 @@ export default defineConfig({
       { text: 'Reference', link: '/reference/' },
       { text: `v${version}`, link: '/changelog' },
     ],
-    socialLinks: [{ icon: 'github', link: source }],
+    socialLinks: [
+      { icon: 'github', link: source },
+      { icon: 'npm', link: 'https://www.npmjs.com/package/idv-webhooks' },
+    ],
     footer: { message: `${license} licence`, copyright: `idv-webhooks ${version}` },
     notFound: {
       title: 'Page not found',

@@ -66,6 +66,12 @@ describe.each(widths)('in the sandbox, at %i px', (width) => {
     const rows = await page.locator('.row').allInnerTexts()
     expect(rows.every((text) => /[\da-f]{8}/.test(text))).toBe(true)
     await page.locator('.row', { hasText: 'retrying' }).first().waitFor()
+    for (const path of ['overview', 'clock']) {
+      await go(path)
+      const about = page.getByRole('table').locator('[data-head="About"]')
+      await about.first().waitFor()
+      expect((await about.allTextContents()).every((text) => /^[\da-f]{8}$/.test(text))).toBe(true)
+    }
     await go('verifications')
     await page.getByRole('link', { name: 'Ada Lovelace' }).waitFor()
     expectClean(one)
@@ -127,6 +133,82 @@ describe.each(widths)('in the sandbox, at %i px', (width) => {
     expectClean(one)
   })
 
+  test('one page of the navigation is current, and the failing deliveries are counted beside theirs', async () => {
+    const { page, go, ...one } = await start()
+    await go('clock')
+    if (width <= 760) await page.getByRole('button', { name: 'Menu' }).click()
+    const nav = page.getByRole('navigation', { name: 'Pages' })
+    await nav.getByRole('link', { name: /^Deliveries [45]$/ }).waitFor()
+    expect(await nav.locator('[aria-current]').allTextContents()).toEqual([
+      expect.stringContaining('Clock'),
+    ])
+    expectClean(one)
+  })
+
+  test('deliveries have attempts and a duration, and are filtered by date', async () => {
+    const { page, go, ...one } = await start()
+    await go('deliveries')
+    const row = page.locator('.rows .row').first()
+    await row.locator('[data-head="Attempts"]').getByText(/^\d$/).waitFor()
+    await row
+      .locator('[data-head="Duration"]')
+      .getByText(/^[\d.]+ m?s$/)
+      .waitFor()
+    const count = await page.locator('.rows .row').count()
+    if (width <= 760) await page.getByRole('button', { name: 'Filters' }).click()
+    await page.getByLabel('Created', { exact: true }).selectOption('15m')
+    await expect.poll(() => page.url()).toContain('since=15m')
+    await expect.poll(() => page.locator('.rows .row').count()).toBe(count)
+    await go('deliveries?since=2999-01-01T00:00:00.000Z')
+    await page.getByText('Nothing matches these filters').waitFor()
+    expectClean(one)
+  })
+
+  test('a list says beside its title how many rows it has', async () => {
+    const { page, go, ...one } = await start()
+    for (const [path, words] of [
+      ['verifications', '5 verifications'],
+      ['clients', '1 client'],
+      ['deliveries', /^\d+ deliveries$/],
+      ['subscriptions', '2 subscriptions'],
+      ['outbox', '4 mails'],
+      ['faults', '2 on'],
+    ] as const) {
+      await go(path)
+      await page.getByTestId('total').getByText(words).waitFor()
+    }
+    expectClean(one)
+  })
+
+  test('labels are words, each id can be copied, and each fault has a sentence', async () => {
+    const { page, go, pathOf, ...one } = await start()
+    await go('clients/new')
+    for (const label of ['First name', 'Address line 1', 'External ID']) {
+      await page.getByLabel(label, { exact: true }).waitFor()
+    }
+    for (const name of ['verifications', 'clients', 'deliveries']) {
+      await go(scene.paths.find((path) => path.startsWith(`${name}/`) && !/new$/.test(path)) ?? '')
+      await page.locator('.detail .id').first().waitFor()
+      const ids = await page.locator('.detail .id').count()
+      expect(await page.locator('.detail .id button').count(), name).toBe(ids)
+    }
+    await go('faults')
+    const faults = page.getByRole('table', { name: 'All faults' }).locator('tbody .main')
+    await faults.nth(20).waitFor()
+    expect((await faults.allTextContents()).filter((text) => !/^[A-Z].+\.$/.test(text))).toEqual([])
+    expectClean(one)
+  })
+
+  test('the mail that was sent is read in its row’s detail', async () => {
+    const { page, go, ...one } = await start()
+    await go('outbox')
+    await page.locator('.row', { hasText: 'ada@example.org' }).click()
+    const mail = page.getByRole('region', { name: 'Mail', exact: true })
+    await mail.getByText('asks you to complete 3').waitFor()
+    await mail.getByRole('button', { name: 'Copy link' }).waitFor()
+    expectClean(one)
+  })
+
   test('filters are folded on a phone alone', async () => {
     const { page, go, ...one } = await start()
     await go('deliveries')
@@ -153,44 +235,52 @@ describe.each(widths)('in the sandbox, at %i px', (width) => {
   })
 })
 
-test('a test event goes to one subscription, whose last response and rate are shown', async () => {
-  const { sandbox, url } = await sandboxOnPort()
-  sandbox.deliveries.subscriptions.create({
-    url: 'http://other.test/',
-    events: ['client.deleted'],
-  })
-  const one = await opened()
-  const { page } = one
-  await page.goto(`${url}/#/subscriptions`)
-  const card = page.locator('.card', { has: page.getByText('http://other.test/') })
-  await card.getByText('none yet').waitFor()
-  await card.getByRole('button', { name: 'Send test event' }).click()
-  await card.getByText('200').waitFor()
-  await card.getByRole('link', { name: '100 % delivered, 0 failed, 0 pending' }).click()
-  await page.locator('.rows .row', { hasText: 'client.deleted' }).waitFor()
-  expect(sandbox.deliveries.list()).toHaveLength(1)
-  expectClean(one)
-})
+test.each(widths)(
+  'a test event goes to one subscription, whose last response and rate are shown, at %i px',
+  async (width) => {
+    const { sandbox, url } = await sandboxOnPort()
+    sandbox.deliveries.subscriptions.create({
+      url: 'http://other.test/',
+      events: ['client.deleted'],
+    })
+    const one = await opened({ width })
+    const { page } = one
+    await page.goto(`${url}/#/subscriptions`)
+    const card = page.locator('.card', { has: page.getByText('http://other.test/') })
+    await card.getByText('none yet').waitFor()
+    await card.getByRole('button', { name: 'Send test event' }).click()
+    await card.getByText('200').waitFor()
+    await card.getByRole('link', { name: '100 % delivered, 0 failed, 0 pending' }).click()
+    await page.locator('.rows .row', { hasText: 'client.deleted' }).waitFor()
+    expect(sandbox.deliveries.list()).toHaveLength(1)
+    expectClean(one)
+  },
+)
 
-test('a toast goes with its page, and a spent fault no longer looks active', async () => {
-  const { sandbox, url, verification } = await sandboxOnPort()
-  sandbox.faults.set([{ kind: 'duplicate', times: 1 }])
-  await verification({ subjectName: 'Ada' })
-  const one = await opened()
-  const { page } = one
-  await page.goto(`${url}/#/reference`)
-  await page.getByRole('button', { name: 'Copy the id' }).first().click()
-  await page.getByText('Copied').waitFor()
-  await page.getByRole('link', { name: 'Faults' }).click()
-  await page.getByText('Copied').waitFor({ state: 'detached' })
-  const row = page.getByRole('table', { name: 'Switched on' }).locator('tbody tr')
-  await row.getByText('1, spent').waitFor()
-  expect(await row.getAttribute('data-dim')).toBe('true')
-  await page.getByText('0 on').waitFor()
-  expectClean(one)
-})
+test.each(widths)(
+  'a toast goes with its page, and a spent fault no longer looks active, at %i px',
+  async (width) => {
+    const { sandbox, url, verification } = await sandboxOnPort()
+    sandbox.faults.set([{ kind: 'duplicate', times: 1 }])
+    await verification({ subjectName: 'Ada' })
+    const one = await opened({ width })
+    const { page } = one
+    await page.goto(`${url}/#/reference`)
+    await page.getByRole('button', { name: 'Copy the id' }).first().click()
+    await page.getByText('Copied').waitFor()
+    if (width <= 760) await page.getByRole('button', { name: 'Menu' }).click()
+    await page.getByRole('link', { name: 'Faults' }).click()
+    await page.getByText('Copied').waitFor({ state: 'detached' })
+    const row = page.getByRole('table', { name: 'Switched on' }).locator('tbody tr')
+    await row.getByText('1, spent').waitFor()
+    expect(await row.getAttribute('data-dim')).toBe('true')
+    await page.getByText('0 on').waitFor()
+    expectClean(one)
+  },
+)
 
 test('a receiver with another secret is told apart from changed bytes', async () => {
+  const width = 390
   const sandbox = await createSandbox({
     seed: 1,
     subscriptions: [{ url: 'http://app.test/webhooks' }],
@@ -204,15 +294,15 @@ test('a receiver with another secret is told apart from changed bytes', async ()
     body: '{}',
   })
   await expect.poll(() => sandbox.deliveries.list()[0]?.attempts.length).toBe(1)
-  const { page } = await opened()
+  const { page } = await opened({ width })
   await page.goto(`${url}/#/deliveries/${sandbox.deliveries.list()[0]?.id}`)
   await page.getByText('The receiver has another secret or scheme').waitFor()
 })
 
-test('an offline page says so, and keeps what it shows', async () => {
+test.each(widths)('an offline page says so, and keeps what it shows, at %i px', async (width) => {
   const { sandbox, url, verification } = await sandboxOnPort()
   await verification({ subjectName: 'Ada' })
-  const { page } = await opened()
+  const { page } = await opened({ width })
   await page.goto(`${url}/#/verifications`)
   await page.locator('.live[data-state="live"]').waitFor()
   const choice = page.getByLabel('Organization')
@@ -222,6 +312,26 @@ test('an offline page says so, and keeps what it shows', async () => {
   expect((await choice.boundingBox())?.width).toBe(before)
   expect(await page.locator('.row').count()).toBe(1)
 })
+
+test.each(widths)(
+  'the clock is set by a picker, and tells what happened on the way, at %i px',
+  async (width) => {
+    const { sandbox, url, verification } = await sandboxOnPort()
+    await verification({ subjectName: 'Ada' })
+    const one = await opened({ width })
+    const { page } = one
+    await page.goto(`${url}/#/clock`)
+    const form = page.getByRole('form', { name: 'Set the clock' })
+    await form.getByRole('button', { name: 'Set' }).click()
+    await form.locator('.wrong').waitFor()
+    const later = new Date(sandbox.clock.now().getTime() + 20 * 86_400_000)
+    await form.getByLabel('Set to').fill(later.toISOString().slice(0, 19))
+    await form.getByRole('button', { name: 'Set' }).click()
+    await page.getByText('1 expired').waitFor()
+    expect(Math.abs(sandbox.clock.now().getTime() - later.getTime())).toBeLessThan(86_400_000)
+    expectClean(one)
+  },
+)
 
 describe.each(widths)('in the inbox, at %i px', (width) => {
   let scene: Scene
@@ -285,6 +395,20 @@ describe.each(widths)('in the inbox, at %i px', (width) => {
     await choose('Handler', 'ledger', 3)
     await choose('Reason', 'NO_HANDLER', 3)
     await choose('Received', '15m', 13)
+    expectClean(one)
+  })
+
+  test('the palette opens an entry by its id, and an unknown address says so', async () => {
+    const one = await start('nope')
+    const { page } = one
+    await page.getByRole('heading', { name: 'Page not found' }).waitFor()
+    const id = scene.paths.find((path) => path.startsWith('entries/'))?.slice(8) ?? ''
+    await page.getByRole('button', { name: 'Search all pages' }).click()
+    await page.getByRole('dialog').getByRole('textbox').fill(id)
+    await page.getByRole('link', { name: `The entry ${id}` }).click()
+    const detail = page.getByRole('region', { name: 'Entry', exact: true })
+    await detail.getByText('HANDLER_FAILED').first().waitFor()
+    expect(await detail.locator('.id').count()).toBe(await detail.locator('.id button').count())
     expectClean(one)
   })
 

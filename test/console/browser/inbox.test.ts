@@ -84,13 +84,13 @@ test('a failing handler leaves a dead letter, which is redriven once it is mende
   state.broken = true
   await deliver(1)
   await page.getByRole('link', { name: '1 dead letter', exact: true }).click()
-  await page.locator('.row').click()
+  await page.locator('.rows .row').click()
   const detail = page.getByRole('region', { name: 'Entry' })
   await detail.getByText('HANDLER_FAILED').first().waitFor()
-  const handlers = await detail.locator('.steps li').allInnerTexts()
+  const handlers = await detail.locator('.facts').first().locator('div').allInnerTexts()
   expect(handlers.map((text) => text.replaceAll(/\s+/g, ' '))).toEqual([
-    expect.stringMatching(/failed.*ledger.*HANDLER_FAILED.*TypeError/),
-    expect.stringMatching(/done.*mail/),
+    expect.stringMatching(/ledger.*failed.*HANDLER_FAILED.*TypeError/),
+    expect.stringMatching(/mail.*done/),
   ])
   state.broken = false
   await detail.getByRole('button', { name: 'Redrive' }).click()

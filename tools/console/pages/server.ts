@@ -117,7 +117,6 @@ export const at = <Data>(path: string, on: readonly string[] = []): Loading<Data
   return { key: path, on, ask: (signal) => call<Data>(path, { signal }) }
 }
 
-/** The whole list at a path. */
 export const listAt = <Item>(path: string, on: readonly string[] = []) => ({
   ...at<readonly Item[]>(path, on),
   ask: async (signal: AbortSignal) =>

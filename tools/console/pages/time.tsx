@@ -70,6 +70,13 @@ export function Time({ at }: { readonly at: string | number | null | undefined }
   )
 }
 
+/** The server's time, which runs on. */
+export function Now() {
+  tick.value
+  const [day, time] = new Date(serverNow()).toISOString().split(/T|\./)
+  return <span data-testid="now">{`${day} ${time} UTC`}</span>
+}
+
 /** A length of time in milliseconds, for people. */
 export function duration(ms: number | undefined): string {
   if (ms === undefined) return '–'

@@ -27,7 +27,7 @@ export function InboxConsole() {
   useEffect(() => connect(`${config.base}/api/events`), [])
   const places = [
     place('Overview', 'o', OverviewPage),
-    place('Entries', 'e', EntriesPage, { badge: dead.value }),
+    { ...place('Entries', 'e', EntriesPage), badge: dead.value },
     place('Audit log', 'a', AuditPage),
   ]
   const foot = config.readOnly && <Badge words="read-only" />
@@ -49,11 +49,10 @@ function AuditPage() {
     <Page title="Audit log" count={data && counted(data.length, ['action', 'actions'])}>
       <Failed problem={problem} />
       {data?.length === 0 ? (
-        <Empty title="No activity yet">
-          Every reveal of a payload and every redrive, replay, dismissal and erasure made here is
-          recorded. This process keeps the latest thousand; <code>onActivity</code> hands each to
-          your own log.
-        </Empty>
+        <Empty
+          title="No activity yet"
+          text="Every reveal of a payload and every redrive, replay, dismissal and erasure made here is recorded. This process keeps the latest thousand; onActivity hands each to your own log."
+        />
       ) : (
         <TableCard
           label="Latest first"

@@ -46,10 +46,10 @@ export function EntriesPage() {
       detail={EntryDetail}
       actions={(items) => !config.readOnly && <Redrive items={items} dead={Number(numbers[0])} />}
       empty={
-        <Empty title="The inbox is empty">
-          Deliveries that your receiver accepts appear here. Send one with{' '}
-          <code>npx idv-webhooks send</code>.
-        </Empty>
+        <Empty
+          title="The inbox is empty"
+          text="Deliveries that your receiver accepts appear here. Send one with npx idv-webhooks send."
+        />
       }
     />
   )
@@ -65,8 +65,7 @@ const columns: readonly Column<InboxRow>[] = [
   {
     head: 'Event',
     kind: 'main',
-    cell: (one) =>
-      nameOf(one) + (one.receivedName === nameOf(one) ? '' : ` · as ${one.receivedName}`),
+    cell: (one) => [...new Set([nameOf(one), one.receivedName])].filter(Boolean).join(' · as '),
   },
   { head: 'Reason', kind: 'more', cell: ({ reason }) => reason && <code>{reason}</code> },
   { head: 'Entity', kind: 'more', cell: (one) => <code>{shortEntity(one)}</code> },

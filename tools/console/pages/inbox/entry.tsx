@@ -8,7 +8,7 @@ import { duration, Time } from '../time.tsx'
 import { Body, Headers, Json } from '../ui/bytes.tsx'
 import { words } from '../ui/form.tsx'
 import { Detail } from '../ui/list.tsx'
-import { Badge, Button, Card, Copy, counted, Details, Id, Notice } from '../ui/parts.tsx'
+import { Badge, Button, Card, Copy, counted, Details, Facts, Id, Notice } from '../ui/parts.tsx'
 import { api, EntryStatus, type InboxRow, nameOf } from './overview.tsx'
 
 interface ShownEntry {
@@ -47,8 +47,17 @@ export function EntryDetail({ id }: { readonly id: string }) {
       {({ entry, waitsFor, shape }) => (
         <>
           <Why entry={entry} />
-          {waitsFor && <Behind of={waitsFor} />}
-          <Handlers entry={entry} />
+          {waitsFor && (
+            <Notice tone="warn">
+              It waits for an earlier entry of the same entity,{' '}
+              <Id of={waitsFor.id} href={href(['entries', waitsFor.id])} />
+              {waitsFor.dueAt && [
+                ', whose next attempt is due ',
+                <Time key="at" at={waitsFor.dueAt} />,
+              ]}
+            </Notice>
+          )}
+          {entry.attempts > 0 && <Handlers entry={entry} />}
           {entry.erased ? (
             <Notice>
               The payload was erased. The entry remains so that duplicates are recognized.
@@ -82,7 +91,6 @@ const offered = {
   ],
 } as const
 
-/** A button for each thing that may be done with an entry in its state. */
 function EntryActions({ entry }: EntryProps) {
   const { id, state, erased, entity, tenant, unreadable } = entry
   const forget = async () => {
@@ -118,7 +126,6 @@ function EntryActions({ entry }: EntryProps) {
   )
 }
 
-/** Why an entry is where it is. */
 export const reasons: Readonly<Record<string, string>> = {
   HANDLER_FAILED: 'A handler threw on every attempt. Fix it, then redrive.',
   HANDLER_TIMEOUT: 'A handler exceeded its timeout on every attempt.',
@@ -157,33 +164,15 @@ function Why({ entry: { reason, state, dueAt } }: EntryProps) {
   )
 }
 
-function Behind({ of: { id, dueAt } }: { readonly of: Pick<InboxRow, 'id' | 'dueAt'> }) {
-  const due = dueAt && [', whose next attempt is due ', <Time key="at" at={dueAt} />]
-  return (
-    <Notice tone="warn">
-      It waits for an earlier entry of the same entity, <a href={href(['entries', id])}>{id}</a>
-      {due}.
-    </Notice>
-  )
-}
-
 function Handlers({ entry: { handled, failures } }: EntryProps) {
-  if (handled.length + failures.length === 0) return null
+  const failed = failures.map(({ handler, code, error }) => [
+    handler,
+    [<Badge key="state" tone="bad" words="failed" />, ` ${code} ${error}`],
+  ])
+  const done = handled.map((handler) => [handler, <Badge key="state" tone="good" words="done" />])
   return (
     <Card title="Handlers">
-      <ul class="steps">
-        {failures.map(({ handler, code, error }) => (
-          <li key={handler}>
-            <Badge tone="bad" words="failed" /> <code>{handler}</code> <span>{code}</span>
-            <span class="muted break">{error}</span>
-          </li>
-        ))}
-        {handled.map((handler) => (
-          <li key={handler}>
-            <Badge tone="good" words="done" /> <code>{handler}</code>
-          </li>
-        ))}
-      </ul>
+      <Facts of={Object.fromEntries([...failed, ...done])} />
     </Card>
   )
 }

@@ -1,7 +1,7 @@
 // How the inbox is doing: what needs attention, events over time, failures, and each handler's times.
 import { useEffect } from 'preact/hooks'
 import type { InboxStats } from '../../../../src/inbox/admin.ts'
-import type { EntryState, Entry as InboxEntry } from '../../../../src/inbox/entry.ts'
+import type { Entry as InboxEntry } from '../../../../src/inbox/entry.ts'
 import type { HandlerRow, History } from '../../inbox-history.ts'
 import { filter, href, route } from '../route.ts'
 import { at, config, stats, useLoad } from '../server.ts'
@@ -30,14 +30,7 @@ export const overviewOf = (span: string) =>
   at<InboxOverview>(`${api}/overview?span=${span}`, ['changed'])
 
 /** In the order of attention that they need. */
-export const states: readonly EntryState[] = [
-  'dead',
-  'retry',
-  'stored',
-  'leased',
-  'done',
-  'skipped',
-]
+export const states = ['dead', 'retry', 'stored', 'leased', 'done', 'skipped'] as const
 
 export const nameOf = ({ name, receivedName }: InboxRow) => name ?? receivedName ?? 'unreadable'
 

@@ -3,7 +3,7 @@
 import { useState } from 'preact/hooks'
 import type { Overview } from '../../../sandbox/console.ts'
 import { call, change, useLoad } from '../server.ts'
-import { clockTime, serverNow } from '../time.tsx'
+import { clockTime, Now } from '../time.tsx'
 import { Form } from '../ui/form.tsx'
 import { Badge, Button, Card, Failed, Notice, Page } from '../ui/parts.tsx'
 import { DueCard } from './overview.tsx'
@@ -31,7 +31,6 @@ export function ClockPage() {
     setSummary('frozen' in body ? '' : summaryOf(before, await ask()))
   }
   const reset = change('The sandbox was reset', `${control}/reset`)
-  const utc = new Date(serverNow()).toISOString().replace('T', ' ').slice(0, 19)
   const { frozen = false, due = [] } = data ?? {}
   const [tone, state] = frozen ? (['warn', 'frozen'] as const) : (['good', 'running'] as const)
   return (
@@ -40,10 +39,7 @@ export function ClockPage() {
       actions={<Button kind="danger" question={resetting} work={reset} words="Reset the sandbox" />}
     >
       <Failed problem={problem} />
-      <Card
-        title={<span data-testid="now">{utc} UTC</span>}
-        actions={<Badge tone={tone} words={state} />}
-      >
+      <Card title={<Now />} actions={<Badge tone={tone} words={state} />}>
         <div class="actions">
           <Button
             kind="main"
@@ -75,16 +71,17 @@ export function ClockPage() {
   )
 }
 
+const counted = [
+  ['verifications', 'expired'],
+  ['deliveries', 'delivered'],
+  ['deliveries', 'failed'],
+] as const
+
 /** Describes the changes between two looks, e.g. "1 expired, 3 delivered". */
 function summaryOf(before: Overview, after: Overview): string {
-  const changed = (kind: 'verifications' | 'deliveries', status: string) => {
+  const happened = counted.flatMap(([kind, status]) => {
     const count = (after[kind][status] ?? 0) - (before[kind][status] ?? 0)
     return count > 0 ? [`${count} ${status}`] : []
-  }
-  const happened = [
-    ...changed('verifications', 'expired'),
-    ...changed('deliveries', 'delivered'),
-    ...changed('deliveries', 'failed'),
-  ]
+  })
   return `It is now ${clockTime(after.now)}: ${happened.join(', ') || 'nothing fell due'}.`
 }

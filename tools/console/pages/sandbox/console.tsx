@@ -39,12 +39,12 @@ export function SandboxConsole() {
     place('Overview', 'o', OverviewPage),
     place('Verifications', 'v', VerificationsPage),
     place('Clients', 'c', ClientsPage),
-    place('Deliveries', 'd', DeliveriesPage, { badge: data?.failingCount }),
+    { ...place('Deliveries', 'd', DeliveriesPage), badge: data?.failingCount },
     place('Subscriptions', 's', SubscriptionsPage),
     place('Outbox', 'm', OutboxPage),
-    place('Clock', 't', ClockPage, { group: 'Simulate' }),
+    { ...place('Clock', 't', ClockPage), group: 'Simulate' },
     place('Faults', 'f', FaultsPage),
-    place('Reference', 'r', ReferencePage, { group: 'Look up' }),
+    { ...place('Reference', 'r', ReferencePage), group: 'Look up' },
   ]
   // The sandbox's time is not the reader's: every page says so.
   const isOff = data && (data.frozen || Math.abs(serverNow() - Date.now()) > 60_000)

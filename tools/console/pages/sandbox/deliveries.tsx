@@ -103,13 +103,10 @@ export function EventsSent({ items }: Pick<DeliveryTableProps, 'items'>) {
 
 function NothingSent({ hasSubscription }: { readonly hasSubscription: boolean }) {
   const add = <LinkButton to={href(['subscriptions'])} words="Add a subscription" isMain />
-  return (
-    <Empty title="Nothing sent yet" actions={hasSubscription ? <NewVerification /> : add}>
-      {hasSubscription
-        ? 'Create a verification, or act on one, to send events.'
-        : 'Events go to subscriptions: add the address of your receiver first.'}
-    </Empty>
-  )
+  const [text, action] = hasSubscription
+    ? ['Create a verification, or act on one, to send events.', <NewVerification key="new" />]
+    : ['Events go to subscriptions: add the address of your receiver first.', add]
+  return <Empty title="Nothing sent yet" text={text} actions={action} />
 }
 
 function ResendFailed({ count }: { readonly count: number }) {
@@ -144,7 +141,18 @@ function DeliveryDetail({ id }: { readonly id: string }) {
     >
       {(shown) => (
         <>
-          <Attempts of={shown} />
+          <Card title={counted(shown.attempts.length, ['attempt', 'attempts'])}>
+            <ol class="timeline">
+              {shown.delivery.nextAttemptAt && (
+                <li>
+                  Next attempt <Time at={shown.delivery.nextAttemptAt} />
+                </li>
+              )}
+              {shown.attempts.map((one, nth) => (
+                <AttemptView key={one.number} of={one} isOpen={nth === 0} {...shown.delivery} />
+              ))}
+            </ol>
+          </Card>
           <Details of={detailsOf(shown)} />
         </>
       )}
@@ -168,36 +176,17 @@ async function testOf(
   return toTest({ title: `${event} is ${outcome} as it was delivered`, capture, outcome, code })
 }
 
-function Attempts({ of }: { readonly of: DiagnosedDelivery }) {
-  const { attempts, delivery } = of
-  return (
-    <Card title={counted(attempts.length, ['attempt', 'attempts'])}>
-      <ol class="timeline">
-        {delivery.nextAttemptAt && (
-          <li>
-            Next attempt <Time at={delivery.nextAttemptAt} />
-          </li>
-        )}
-        {attempts.map((one) => (
-          <AttemptView key={one.number} of={one} count={attempts.length} signed={delivery.body} />
-        ))}
-      </ol>
-    </Card>
-  )
-}
-
-interface AttemptProps {
+interface AttemptProps extends Pick<DiagnosedDelivery['delivery'], 'body'> {
   readonly of: DiagnosedAttempt
-  readonly count: number
-  readonly signed: string
+  readonly isOpen: boolean
 }
 
-function AttemptView({ of, count, signed }: AttemptProps) {
+function AttemptView({ of, isOpen, body: signed }: AttemptProps) {
   const { request, response, error, fault, durationMs, at, number } = of
   const reply = wordIn(response?.body)
   return (
     <li>
-      <details class="attempt" open={number === count}>
+      <details class="attempt" open={isOpen}>
         <summary>
           <strong>{`Attempt ${number}`}</strong> <HttpStatus of={response?.status} />{' '}
           {reply && <code>{reply}</code>} {duration(durationMs)}{' '}

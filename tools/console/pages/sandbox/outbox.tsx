@@ -25,10 +25,11 @@ export function OutboxPage() {
       searchHint="Recipient or subject"
       detail={MailDetail}
       empty={
-        <Empty title="No mail yet" actions={<NewVerification />}>
-          A verification with an email address sends its subject an invitation; third parties get
-          the result when it is approved. Both appear here; the sandbox sends no mail.
-        </Empty>
+        <Empty
+          title="No mail yet"
+          text="A verification with an email address sends its subject an invitation; third parties get the result when it is approved. Both appear here; the sandbox sends no mail."
+          actions={<NewVerification />}
+        />
       }
     />
   )
@@ -59,7 +60,19 @@ function MailDetail({ id }: { readonly id: string }) {
       label="Mail"
       load={useLoad({ key: id, on, ask })}
       title={({ subject }) => subject}
-      actions={({ link }) => link && <MailLink to={link} />}
+      actions={({ link }) =>
+        link && (
+          <>
+            <LinkButton
+              to={new URL(link).pathname}
+              words="Open the subject’s page"
+              isMain
+              isApart
+            />
+            <Copy text={() => link} words="Copy link" />
+          </>
+        )
+      }
     >
       {({ to, createdAt, verificationId, text, shared }) => {
         const page = href(['verifications', verificationId ?? ''])
@@ -73,14 +86,5 @@ function MailDetail({ id }: { readonly id: string }) {
         )
       }}
     </Detail>
-  )
-}
-
-function MailLink({ to }: { readonly to: string }) {
-  return (
-    <>
-      <LinkButton to={new URL(to).pathname} words="Open the subject’s page" isMain isApart />
-      <Copy text={() => to} words="Copy link" />
-    </>
   )
 }

@@ -24,12 +24,8 @@ export interface PageOf<Item> {
   readonly pagination: Pagination
 }
 
-export const overview = at<Overview>(`${own}/overview`, [
-  'delivery',
-  'verification',
-  'clock',
-  'state',
-])
+const everything = ['delivery', 'verification', 'clock', 'state']
+export const overview = at<Overview>(`${own}/overview`, everything)
 export const assumptions = at<Assumptions>(`${control}/assumptions`)
 
 interface RecordsProps<Item>
@@ -82,11 +78,6 @@ export function RecordsPage<Item extends { readonly id: string }>(props: Records
     )
   }
   const newOne = <LinkButton to={href([path, 'new'])} words={`New ${what}`} isMain />
-  const none = (
-    <Empty title={`No ${what} yet`} actions={newOne}>
-      {empty}
-    </Empty>
-  )
   const actions = (
     <>
       <Organizations />
@@ -101,7 +92,7 @@ export function RecordsPage<Item extends { readonly id: string }>(props: Records
       read={(filters, size, signal) => read(`/${path}`, filters, { size, signal })}
       on={[what, 'state']}
       actions={() => actions}
-      empty={none}
+      empty={<Empty title={`No ${what} yet`} text={empty} actions={newOne} />}
     />
   )
 }

@@ -44,10 +44,10 @@ export function SubscriptionsPage() {
         onSubmit={add}
       />
       {data?.length === 0 && (
-        <Empty title="No subscriptions yet">
-          Start your receiver, enter its address above, and configure it with the secret shown then.
-          Every event of the sandbox is signed with it and sent there.
-        </Empty>
+        <Empty
+          title="No subscriptions yet"
+          text="Start your receiver, enter its address above, and configure it with the secret shown then. Every event of the sandbox is signed with it and sent there."
+        />
       )}
       {data?.map((one) => (
         <SubscriptionCard key={one.id} of={one} />

@@ -92,17 +92,12 @@ export function VerificationsPage() {
   )
 }
 
-interface Shown {
-  readonly of: ShownVerification
-}
-
 function VerificationDetail({ id }: { readonly id: string }) {
   const path = `${own}/verifications/${encodeURIComponent(id)}`
-  const load = useLoad(at<ShownVerification>(path, ['verification', 'delivery', 'state']))
   return (
     <Detail
       label="Verification"
-      load={load}
+      load={useLoad(at<ShownVerification>(path, ['verification', 'delivery', 'state']))}
       title={({ verification }) => nameOf(verification)}
       actions={(shown) => <Actions of={shown} />}
     >
@@ -130,8 +125,7 @@ const done: Readonly<Record<string, string>> = {
   expire: 'Expired',
 }
 
-/** A button for exactly what is legal now. */
-function Actions({ of: { verification, allowed } }: Shown) {
+function Actions({ of: { verification, allowed } }: { readonly of: ShownVerification }) {
   const { id, status } = verification
   const act = (action: string) =>
     change(done[action] ?? 'Done', `${control}/verifications/${id}/actions`, {
@@ -186,7 +180,7 @@ function detailsOf({ verification, link }: ShownVerification) {
   }
 }
 
-function Steps({ of: { verification, data, completed } }: Shown) {
+function Steps({ of: { verification, data, completed } }: { readonly of: ShownVerification }) {
   const { requirements, currentStep } = verification
   return (
     <Card title="Steps">

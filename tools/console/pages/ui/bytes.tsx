@@ -6,13 +6,8 @@ import { isDeeperText } from '../../../../src/foundation/json.ts'
 import { cut, fromBase64, laidOut, maxShown, textOf } from '../text.ts'
 import { Button, Copy } from './parts.tsx'
 
-interface BodyProps {
-  readonly base64: string
-  readonly label: string
-}
-
 /** A body: as JSON if it is JSON, else as text, else as hexadecimal bytes. */
-export function Body({ base64, label }: BodyProps) {
+export function Body({ base64, label }: Readonly<Record<'base64' | 'label', string>>) {
   const [isRaw, setRaw] = useState(false)
   const bytes = fromBase64(base64)
   if (bytes.length === 0) return <p class="muted">Empty</p>
@@ -125,7 +120,7 @@ export function Headers({ pairs }: { readonly pairs: readonly (readonly [string,
 }
 
 /** Two bodies beside each other, with what differs marked in both. */
-export function SideBySide(bodies: { readonly signed: string; readonly received: string }) {
+export function SideBySide(bodies: Readonly<Record<'signed' | 'received', string>>) {
   const one = visible(bodies.signed)
   const other = visible(bodies.received)
   const shorter = Math.min(one.length, other.length)

@@ -9,13 +9,11 @@ export type Values = Readonly<Record<string, unknown>>
 export interface FormField {
   readonly name: string
   readonly label?: string
-  /** A line of text by default. */
   readonly kind?: 'choice' | 'choices' | 'json' | 'number' | 'time'
   readonly choices?: readonly string[]
   /** Values that fill the field at a press, with what each does. */
   readonly chips?: readonly { readonly name: string; readonly effect: string }[]
   readonly isRequired?: boolean
-  /** Folded away until it is wanted. */
   readonly isRare?: boolean
   readonly hint?: string
 }
@@ -30,7 +28,6 @@ export function words(name: string): string {
 }
 
 interface FormProps {
-  /** Accessible name of the form. */
   readonly label: string
   readonly fields: readonly FormField[]
   readonly start?: Values
@@ -165,23 +162,24 @@ function Input({ name, kind, choices = [], isRequired = false, start, errors }: 
   )
 }
 
-/** The values as the API takes them: numbers and JSON are read, empty values left out. */
+/** The values as the API takes them: numbers, times and JSON are read, empty values left out. */
 function toBody(fields: readonly FormField[], form: FormData): Values {
   const body: Record<string, unknown> = {}
   for (const { name, kind } of fields) {
     const text = String(form.get(name) ?? '')
+    const read = (value: () => unknown, message: string) => {
+      try {
+        return value()
+      } catch {
+        throw new Problem(400, { errors: [{ field: name, message }] })
+      }
+    }
     if (kind === 'choices') body[name] = form.getAll(name)
-    else if (text !== '') body[name] = kind === 'json' ? jsonIn(name, text) : text
-    if (kind === 'number' && text !== '') body[name] = Number(text)
-    if (kind === 'time' && text !== '') body[name] = new Date(text).toISOString()
+    else if (kind === 'time') {
+      body[name] = read(() => new Date(text).toISOString(), 'Enter a date and a time')
+    } else if (text === '') continue
+    else if (kind === 'number') body[name] = Number(text)
+    else body[name] = kind === 'json' ? read(() => JSON.parse(text), 'is not JSON') : text
   }
   return body
-}
-
-function jsonIn(field: string, text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    throw new Problem(400, { errors: [{ field, message: 'is not JSON' }] })
-  }
 }

@@ -62,7 +62,6 @@ export function Table<Item>(props: TableProps<Item>) {
   )
 }
 
-/** A table in a frame of its own, under its name. */
 export function TableCard<Item>(props: TableProps<Item>) {
   return (
     <Card title={props.label}>
@@ -200,14 +199,8 @@ function List<Item extends { readonly id: string }>(props: ListProps<Item>) {
   if (items.length === 0) {
     if (![...query.keys()].some((name) => name !== 'org')) return <div class="scroll">{empty}</div>
     const clear = () => go(href([place], { org: query.get('org') ?? '' }))
-    return (
-      <Empty
-        title="Nothing matches these filters"
-        actions={<Button work={clear} words="Clear the filters" />}
-      >
-        {noMatch}
-      </Empty>
-    )
+    const actions = <Button work={clear} words="Clear the filters" />
+    return <Empty title="Nothing matches these filters" text={noMatch} actions={actions} />
   }
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard
@@ -263,7 +256,6 @@ function FilterBar(props: Pick<ListPageProps<never>, 'filters' | 'searchHint'>) 
 }
 
 interface DetailProps<Data> {
-  /** Accessible name of the detail. */
   readonly label: string
   readonly load: Loaded<Data>
   readonly title: (data: Data) => ComponentChildren

@@ -33,6 +33,7 @@ export function toneOf(state: string): Tone {
 
 export interface TitledProps {
   readonly title: ComponentChildren
+  readonly text?: ComponentChildren
   readonly actions?: ComponentChildren
   readonly children?: ComponentChildren
 }
@@ -44,6 +45,7 @@ export function Status({ of }: { readonly of: string }) {
 interface BadgeProps {
   readonly tone?: Tone
   readonly words: ComponentChildren
+  readonly children?: ComponentChildren
 }
 
 export function Badge({ tone = 'calm', words }: BadgeProps) {
@@ -60,12 +62,7 @@ export function HttpStatus({ of = 0 }: { readonly of: number | undefined }) {
   return <Badge tone={of >= 200 && of < 300 ? 'good' : 'bad'} words={of || 'no response'} />
 }
 
-interface NoticeProps {
-  readonly tone?: Tone
-  readonly children: ComponentChildren
-}
-
-export function Notice({ tone = 'info', children }: NoticeProps) {
+export function Notice({ tone = 'info', children }: Partial<BadgeProps>) {
   return (
     <div class="notice" data-tone={tone} role={tone === 'bad' ? 'alert' : undefined}>
       {children}
@@ -118,11 +115,11 @@ export function Card({ title, actions, children }: TitledProps) {
 }
 
 /** Said in the place of a list without rows. */
-export function Empty({ title, children, actions }: TitledProps) {
+export function Empty({ title, text, actions }: TitledProps) {
   return (
     <div class="empty">
       <h2>{title}</h2>
-      <p>{children}</p>
+      <p>{text}</p>
       {actions && <div class="actions">{actions}</div>}
     </div>
   )
@@ -143,15 +140,13 @@ function messageOf(error: unknown): string {
   return `${error instanceof Error ? error.message : String(error)}${more}`
 }
 
-interface FigureProps {
+export function Figure(props: {
   readonly name: string
   readonly value: number | string
   readonly isBad?: boolean
   readonly href?: string
-}
-
-/** One number of an overview; a link to what it counts, if there is such a page. */
-export function Figure({ name, value, isBad = false, href }: FigureProps) {
+}) {
+  const { name, value, isBad = false, href } = props
   return (
     <a class="figure" data-tone={isBad ? 'bad' : undefined} href={href}>
       <b>{value.toLocaleString('en')}</b>
@@ -194,7 +189,6 @@ export function Select({ label, value, choices, onChange }: SelectProps) {
 
 interface PageProps extends TitledProps {
   readonly title: string
-  /** How many there are, in words. */
   readonly count?: string | undefined
 }
 
@@ -216,7 +210,6 @@ export function PageHead({ title, count, actions }: PageProps) {
   )
 }
 
-/** A page that scrolls as a whole. */
 export function Page({ children, ...head }: PageProps) {
   return (
     <>
@@ -229,39 +222,26 @@ export function Page({ children, ...head }: PageProps) {
   )
 }
 
-const toast = signal<{ readonly text: string; readonly tone: 'good' | 'bad' } | undefined>(
-  undefined,
-)
+/** The words that are shown now; they disappear with their page. */
+const toast = signal({ text: '', isBad: false, page: route.peek().path[0] })
 
-// The words about a page go with it.
-let page: string | undefined
-route.subscribe(({ path }) => {
-  if (path[0] !== page) toast.value = undefined
-  page = path[0]
-})
-
-function say(text: string, tone: 'good' | 'bad'): void {
-  const own = { text, tone }
+function say(text: string, isBad = false): void {
+  const own = { text, isBad, page: route.peek().path[0] }
   toast.value = own
   const end = () => {
-    if (toast.peek() === own) toast.value = undefined
+    if (toast.peek() === own) toast.value = { ...own, text: '' }
   }
-  setTimeout(end, tone === 'bad' ? 8000 : 4000)
+  setTimeout(end, isBad ? 8000 : 4000)
 }
 
 /** Runs what a button does, and says what became of it: a text that it gives, or its error. */
 export async function attempt(work: () => unknown): Promise<void> {
   try {
     const done = await work()
-    if (typeof done === 'string') say(done, 'good')
+    if (typeof done === 'string') say(done)
   } catch (error) {
-    say(messageOf(error), 'bad')
+    say(messageOf(error), true)
   }
-}
-
-interface Question {
-  readonly title: string
-  readonly text: string
 }
 
 interface ButtonProps {
@@ -271,8 +251,7 @@ interface ButtonProps {
   readonly isPressed?: boolean
   /** Runs at a press; a text that it gives is shown. */
   readonly work: () => unknown
-  /** Asked before it is done. */
-  readonly question?: Question | undefined
+  readonly question?: Readonly<Record<'title' | 'text', string>> | undefined
   readonly words: ComponentChildren
 }
 
@@ -302,7 +281,6 @@ interface LinkProps {
   readonly isApart?: boolean
 }
 
-/** A link that looks like a button. */
 export function LinkButton({ to, words, isMain, isApart }: LinkProps) {
   return (
     <a class={isMain ? 'button main' : 'button'} href={to} target={isApart ? '_blank' : undefined}>
@@ -346,7 +324,7 @@ export function Answers() {
     close()
     if (work) attempt(work)
   }
-  const { text, tone } = toast.value ?? {}
+  const { text, isBad, page } = toast.value
   return (
     <>
       {question && (
@@ -359,9 +337,9 @@ export function Answers() {
         </Dialog>
       )}
       <div class="toasts" role="status" aria-live="polite">
-        {text && (
-          <p class="toast" data-tone={tone}>
-            {tone === 'good' ? '✓' : '✕'} {text}
+        {text && page === route.value.path[0] && (
+          <p class="toast" data-tone={isBad ? 'bad' : 'good'}>
+            {isBad ? '✕' : '✓'} {text}
           </p>
         )}
       </div>
@@ -369,12 +347,7 @@ export function Answers() {
   )
 }
 
-interface DialogProps extends TitledProps {
-  readonly title: string
-  readonly onClose: () => void
-}
-
-export function Dialog({ title, onClose, children }: DialogProps) {
+export function Dialog({ title, onClose, children }: PageProps & { readonly onClose: () => void }) {
   const dialog = useRef<HTMLDialogElement>(null)
   useEffect(() => {
     const before = document.activeElement

@@ -13,20 +13,14 @@ interface NavPlace {
   readonly page: ComponentType
   /** After `g`. */
   readonly letter: string
-  /** How many there need attention. */
   readonly badge?: number | undefined
   /** The title of the group that begins with it. */
   readonly group?: string
 }
 
 /** A page of the navigation, at the address that its title gives. */
-export function place(
-  title: string,
-  letter: string,
-  page: ComponentType,
-  more: Pick<NavPlace, 'badge' | 'group'> = {},
-): NavPlace {
-  return { path: title.toLowerCase().replaceAll(' ', '-'), title, letter, page, ...more }
+export function place(title: string, letter: string, page: ComponentType): NavPlace {
+  return { path: title.toLowerCase().replaceAll(' ', '-'), title, letter, page }
 }
 
 interface Command {
@@ -79,7 +73,11 @@ export function Shell({ places, commands, searches, foot }: ShellProps) {
           {places.map(({ path, title, badge, group, letter }) => (
             <>
               {group && <h2>{group}</h2>}
-              <a href={href([path])} data-letter={letter} aria-current={path === at && 'page'}>
+              <a
+                href={href([path])}
+                data-letter={letter}
+                aria-current={path === at ? 'page' : undefined}
+              >
                 {title} {badge ? <b class="count">{badge}</b> : null}
               </a>
             </>
@@ -105,29 +103,23 @@ export function Shell({ places, commands, searches, foot }: ShellProps) {
 }
 
 function Offline() {
-  const words = {
+  const words: Readonly<Record<string, string>> = {
     offline: 'Connection lost: the server does not respond. Is it still running? Reconnecting…',
     unavailable: 'The inbox is not available. Retrying…',
-    connecting: '',
-    live: '',
-  }[liveState.value]
-  return words ? <Notice tone="bad">{words}</Notice> : null
+  }
+  const state = liveState.value
+  return words[state] ? <Notice tone="bad">{words[state]}</Notice> : null
 }
 
 function NotFound() {
+  const actions = [
+    <LinkButton key="first" to={href([])} words="Go to the first page" isMain />,
+    <Button key="search" work={openPalette} words="Search all pages" />,
+  ]
+  const text = <span class="break">{location.hash}</span>
   return (
     <Page title="Page not found">
-      <Empty
-        title="There is no page at this address"
-        actions={
-          <>
-            <LinkButton to={href([])} words="Go to the first page" isMain />
-            <Button work={openPalette} words="Search all pages" />
-          </>
-        }
-      >
-        <span class="break">{location.hash}</span>
-      </Empty>
+      <Empty title="There is no page at this address" text={text} actions={actions} />
     </Page>
   )
 }
