@@ -143,7 +143,7 @@ const failureColumns: readonly Column<InboxRow>[] = [
   { head: 'State', cell: (one) => <EntryStatus of={one} /> },
   { head: 'Event', kind: 'main', cell: nameOf },
   { head: 'Reason', cell: ({ reason }) => reason && <code>{reason}</code> },
-  { head: 'Entity', cell: (one) => <code>{shortEntity(one)}</code> },
+  { head: 'Entity', kind: 'more', cell: (one) => <code>{shortEntity(one)}</code> },
   {
     head: 'Handler',
     cell: ({ failures }) => failures.map(({ handler, error }) => `${handler}: ${error}`).join(', '),
