@@ -216,14 +216,16 @@ class HandlerContext implements Context {
 /**
  * Returns the key that every attempt of an event has, and no other event of any tenant. An event
  * without an id and an inbox has the hash of its body, which other events may share. The tenant's
- * part is escaped, so that no id passes for another kind of key.
+ * part is escaped, so that no id passes for another kind of key. A decision that is read again may have
+ * changed, so its key names it.
  */
-function idempotencyKeyOf({ key: id, entryId, bodyHash, lasting, delivery }: Task): string {
+function idempotencyKeyOf({ key: id, entryId, bodyHash, lasting, delivery, event }: Task): string {
   const unnamed = () =>
     entryId === undefined
       ? `sha256=${bodyHash ?? sha256Hex?.(lasting ?? delivery.body) ?? ''}`
       : `entry=${entryId}`
-  const key = id === undefined ? unnamed() : id.replace(/^(?=(?:sha256|entry|id)=)/, 'id=')
+  const own = id === undefined ? unnamed() : id.replace(/^(?=(?:sha256|entry|id)=)/, 'id=')
+  const key = event.decidedBy === 'api' ? `${own} ${event.name}` : own
   const { tenant } = delivery
   if (tenant !== undefined) return `${encodeURIComponent(tenant)}:${key}`
   return key.includes(':') ? `:${key}` : key

@@ -269,12 +269,14 @@ async function judged(app: App, played: Played) {
   let repeated = 0
   const single = new Set(played.plans.flatMap(({ id, isOne }) => (isOne ? [id] : [])))
   const seen = new Set<string>()
-  for (const { entity, key, by } of rows) {
+  for (const { entity, name, key, by } of rows) {
     if (single.has(entity) && seen.has(entity)) repeated += 1
     seen.add(entity)
     if (by !== 'signed' && by !== 'api') wrong.push(`${entity}: decided by ${by}`)
-    if (keys.has(key)) wrong.push(`${entity}: ${key} had its effect twice`)
-    keys.add(key)
+    // A decision that is read again may have changed; each has its effect once.
+    const effect = `${key} ${name}`
+    if (keys.has(effect)) wrong.push(`${entity}: ${effect} twice`)
+    keys.add(effect)
   }
   played.sandbox.faults.clear()
   let decided = 0

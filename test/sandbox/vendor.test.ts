@@ -192,6 +192,10 @@ test('the API is answered by its own path and credentials, from the present stat
 test('a decision that changes between two attempts reaches every handler', async () => {
   const { sandbox, receiver, heard, settle } = await playing('plaid', true)
   let id = ''
+  const keys = new Set<string>()
+  receiver.on(['verification.approved', 'verification.rejected'], (_, { idempotencyKey }) => {
+    keys.add(idempotencyKey)
+  })
   receiver.on('verification.approved', async () => {
     await sandbox.act(id, 'reject', { force: true })
     throw new Error('it fails once')
@@ -206,6 +210,7 @@ test('a decision that changes between two attempts reaches every handler', async
   })
   await settle()
   expect(heard).toHaveLength(2)
+  expect(keys.size).toBe(2)
 })
 
 test.each(['plaid', 'yoti'] as const)(
