@@ -1,5 +1,5 @@
-// The first page of the site: the first sentences, the five benefits, the picture and the first program
-// of the README, which alone holds their text.
+// The first page of the site: the first sentences, the five benefits, the picture, the install command
+// and the first program of the README, which alone holds their text.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from './pages.ts'
@@ -17,6 +17,7 @@ export function landing(): string {
   const tagline = find('a paragraph', /(?<=^# .*\n\n).+$/m)
   const benefits = find('a list of five benefits', /(?:^- \*\*.*\n){5}/m)
   const picture = find('a picture', /^!\[.*\)$/m)
+  const install = find('a command that installs', /^```sh\nnpm install.*?^```$/ms)
   const program = find('a program', /^```(?:js|ts)\n.*?^```$/ms)
   const wide = program.split('\n').find((line) => line.length > 80)
   if (wide !== undefined) throw new Error(`The first program of README.md is too wide: ${wide}`)
@@ -39,9 +40,7 @@ ${tagline}
 ${benefits.trim()}
 {.benefits}
 
-\`\`\`sh
-npm install idv-webhooks
-\`\`\`
+${install}
 
 ${program}
 

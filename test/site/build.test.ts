@@ -33,6 +33,7 @@ test('the landing page says what the README says: a sentence, five benefits, a p
   expect(page).toContain(read(join(root, 'README.md')).split('\n')[2]?.split(':')[0])
   expect(page).toMatch(/!\[.*\]\(\.\/images\/\w+\.png\)/)
   expect(page).not.toMatch(/\]\(docs\//)
+  expect(page).toMatch(/^npm install idv-webhooks/m)
   const program = /^```js\n(.*?)^```/ms.exec(page)?.[1] ?? ''
   expect(program).toContain('createReceiver')
   expect(program.split('\n').filter((line) => line.length > 80)).toEqual([])
