@@ -36,8 +36,8 @@ export function yoti(
     scheme: schemes.token({ header: 'Authorization', prefix: `${auth} ` }),
     reading: { name: ['topic'], subject: ['session_id'], rules: [] },
     finality: {
-      final: ['verification.approved', 'verification.rejected', 'verification.expired'],
-      reversible: [],
+      final: ['verification.expired'],
+      reversible: ['verification.approved', 'verification.rejected'],
     },
     delivery: {},
     fixtures: [{ body: about('session_completion') }, { body: about('check_completion') }],

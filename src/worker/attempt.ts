@@ -125,6 +125,8 @@ interface Plan {
   readonly key: string | undefined
   /** The handlers to run, in order. */
   readonly todo: readonly Registration[]
+  /** Follows the id of a handler in the name of its checkpoint. */
+  readonly mark: string
   /** A newer event of the entity was done already. */
   readonly stale: boolean
   /** The decision that this event replaces. */
@@ -152,31 +154,24 @@ function planAttempt(
   if (matching.length === 0 && !isAwaited && missing.length === 0) {
     return { kind: 'skipped', reason: 'NO_HANDLER' }
   }
-  const isNew = work.source === 'replay' || !isRepeated(event, work, finality.canReverse)
-  const isLeft = ({ id }: Registration) => !work.handled.includes(markOf(id, event))
-  const todo = isNew ? matching.filter(isLeft) : []
+  const isRead = event.decidedBy === 'api'
+  const isNew = !isRead || work.source === 'replay' || !isRepeated(event, work, finality.canReverse)
+  // A decision that is read again may have changed: a handler of the earlier one runs again.
+  const mark = isRead ? ` ${event.name}` : ''
+  const todo = isNew ? matching.filter(({ id }) => !work.handled.includes(id + mark)) : []
   // An event that replaces a decision is never stale.
   const stale = replaced === undefined && finality.isStale(event, place, work.highWaterMark)
-  return { event, key, todo, stale, replaced, decision, missing }
+  return { event, key, todo, mark, stale, replaced, decision, missing }
 }
 
 /**
  * Tells whether a decision of the API was handled already: hints come more often than decisions.
  * Where decisions are final, any that was handled is the same.
  */
-function isRepeated({ name, decidedBy }: WebhookEvent, work: Work, canReverse: boolean): boolean {
-  if (decidedBy !== 'api') return false
+function isRepeated({ name }: WebhookEvent, work: Work, canReverse: boolean): boolean {
   const last = work.highWaterMark?.decision
   if (!canReverse) return work.highWaterMark?.final === true
   return last?.name === name && last.entryId !== work.lease.id
-}
-
-/**
- * The name of a handler's checkpoint. A decision that is read again may have changed: a handler that
- * succeeded with the earlier one runs again.
- */
-function markOf(id: string, { decidedBy, name }: WebhookEvent): string {
-  return decidedBy === 'api' ? `${id} ${name}` : id
 }
 
 /**
@@ -211,7 +206,7 @@ class AttemptRun {
       const isDone = await this.#runOne(registration)
       const left = todo.slice(index + 1)
       if (left.length === 0) break
-      if (await this.#checkpoint(isDone ? this.#mark(registration) : undefined)) continue
+      if (await this.#checkpoint(isDone ? registration.id + this.#plan.mark : undefined)) continue
       // Another worker may hold the entry, or it was forgotten: no further handler may see it.
       return { verdict: this.#cutShort(left), handled: this.#handled }
     }
@@ -234,10 +229,6 @@ class AttemptRun {
     return { kind: 'failed', reason: 'HANDLER_FAILED', failures, fatal: false }
   }
 
-  #mark({ id }: Registration): string {
-    return markOf(id, this.#plan.event)
-  }
-
   /** Records a handler that succeeded; false unless the store confirms the lease. */
   #checkpoint(handler: string | undefined): Promise<boolean> {
     // If the store does not answer now, settling tells it which handlers succeeded.
@@ -247,11 +238,12 @@ class AttemptRun {
   /** Runs one handler; true when it succeeded. */
   async #runOne(registration: Registration): Promise<boolean> {
     const { key, stale, replaced } = this.#plan
+    const mark = registration.id + this.#plan.mark
     const { delivery, attempt, gap } = this.#work
     if (!delivery) return false
     const policy = stale ? registration.options.stale : undefined
     if (policy === 'skip') {
-      this.#handled.push(this.#mark(registration))
+      this.#handled.push(mark)
       return true
     }
     const { steps, inbox, running } = this.#by
@@ -259,7 +251,6 @@ class AttemptRun {
     let handler = policy === 'refetch' ? refetching(registration, steps) : registration.handler
     try {
       // Waits for its turn before the handler's time begins.
-      const mark = this.#mark(registration)
       if (registration.options.tx) tx = await inbox.leases.transaction(this.#work, mark)
       if (tx) handler = within(tx, handler)
     } catch (error) {
@@ -281,7 +272,7 @@ class AttemptRun {
       },
       running,
     })
-    if (report?.ok) this.#handled.push(this.#mark(registration))
+    if (report?.ok) this.#handled.push(mark)
     else if (report) this.#failures.push(report)
     if (!report?.ok) await tx?.rollback()
     return report?.ok === true

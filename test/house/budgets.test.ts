@@ -21,7 +21,7 @@ const rooms: readonly (readonly [room: string, files: RegExp, lines: number])[] 
   ['signature', /^src\/signature\//, 2_183],
   ['protocol', /^src\/protocol\//, 2_745],
   ['redaction', /^src\/redaction\//, 305],
-  ['worker', /^src\/worker\//, 1_469],
+  ['worker', /^src\/worker\//, 1_460],
   ['memory', /^src\/inbox\/stores\/memory\//, 633],
   ['sqlite', /^src\/inbox\/stores\/sqlite\//, 3_008],
   ['postgres', /^src\/inbox\/stores\/postgres\//, 3_613],
