@@ -1,7 +1,7 @@
 // Knows which decisions of a sender end a verification, and which a later one may replace. The
 // service's own decisions are final; a vendor's preset declares its own.
 import { defined } from '../foundation/defined.ts'
-import type { Superseded } from '../protocol/events.ts'
+import type { DecidedBy, Superseded } from '../protocol/events.ts'
 import { type DecisionName, isDecision, isFinal } from '../protocol/names.ts'
 import type { DeclaredFinality } from '../protocol/vendor.ts'
 
@@ -39,8 +39,10 @@ export class Finality {
 
   /** The last decision of a verification after this event, if it changes. */
   decided(event: Occurred, place: EntryOrder, last: Decision | undefined): Decision | undefined {
-    const { name, occurredAt } = event
-    if (!this.canReverse || !isDecision(name) || isOlder(event, place, last)) return undefined
+    const { name, occurredAt, decidedBy } = event
+    // Hints at one decision come more than once, also where it is final.
+    const isKept = this.canReverse || decidedBy === 'api'
+    if (!isKept || !isDecision(name) || isOlder(event, place, last)) return undefined
     const replaced = this.replaced(event, place, last)
     return defined({ name, ...place, at: occurredAt?.getTime(), replaced })
   }
@@ -69,6 +71,7 @@ export class Finality {
 /** The fields of an event that determine its order. */
 interface Occurred {
   readonly name: string
+  readonly decidedBy?: DecidedBy
   readonly occurredAt?: Date
 }
 

@@ -155,7 +155,7 @@ function planAttempt(
     return { kind: 'skipped', reason: 'NO_HANDLER' }
   }
   const isRead = event.decidedBy === 'api'
-  const isNew = !isRead || work.source === 'replay' || !isRepeated(event, work, finality.canReverse)
+  const isNew = !isRead || work.source === 'replay' || !isRepeated(event, work)
   // A decision that is read again may have changed: a handler of the earlier one runs again.
   const mark = isRead ? ` ${event.name}` : ''
   const todo = isNew ? matching.filter(({ id }) => !work.handled.includes(id + mark)) : []
@@ -164,13 +164,9 @@ function planAttempt(
   return { event, key, todo, mark, stale, replaced, decision, missing }
 }
 
-/**
- * Tells whether a decision of the API was handled already: hints come more often than decisions.
- * Where decisions are final, any that was handled is the same.
- */
-function isRepeated({ name }: WebhookEvent, work: Work, canReverse: boolean): boolean {
+/** Tells whether a decision of the API was handled already: hints come more often than decisions. */
+function isRepeated({ name }: WebhookEvent, work: Work): boolean {
   const last = work.highWaterMark?.decision
-  if (!canReverse) return work.highWaterMark?.final === true
   return last?.name === name && last.entryId !== work.lease.id
 }
 
