@@ -43,7 +43,7 @@ test.each([
   ['BODY_INCOMPLETE', 400, /bodyTimeout/],
   ['ENVELOPE_INVALID', 400, /finds no event.*`vendor`.*replay/],
   ['EVENT_INVALID', 400, /schema/],
-  ['ADDRESS_NOT_ALLOWED', 403, /its address/],
+  ['ADDRESS_NOT_ALLOWED', 403, /certain addresses/],
 ] satisfies [OutcomeCode, number, RegExp][])(
   'the hint for %s is about it, with its page, and not about its status',
   (code, status, words) => {

@@ -24,7 +24,7 @@ import { temporaryFile, temporaryFolder } from './temporary.ts'
 
 /** A database of the application beside ours, on the same file. */
 function application(file: string) {
-  const db = new DatabaseSync(file)
+  const db = new DatabaseSync(file, { timeout: 5_000 })
   onTestFinished(() => db.close())
   return db
 }

@@ -192,7 +192,7 @@ describe('the example for', () => {
 /** The requests of the console's pages, on an inbox with one entry. */
 async function consoleAt(url: string) {
   const { headers, page, html, ask } = await pageAt(url)
-  const [entry] = (await ask('/entries')).entries
+  const [entry] = (await ask('/entries')).items
   expect(entry.name).toBe('verification.approved')
   const revealed = await fetch(`${url}/api/entries/${entry.id}/reveal`, {
     method: 'POST',

@@ -118,6 +118,6 @@ test('a worker that stops one with handlers that it lacks is warned of, and one 
   expect(warn).not.toHaveBeenCalled()
   await load('client.created')
   expect(warn.mock.calls.map(([message]) => message)).toEqual([
-    expect.stringContaining('whose handlers it lacks (verification.approved#1)'),
+    expect.stringContaining('lacks its handlers (verification.approved#1)'),
   ])
 })
