@@ -7,7 +7,13 @@ import { acceptedOf, type ParseOptions, type WithData } from '../parse.ts'
 import type { WebhookEvent } from '../protocol/events.ts'
 import { idOf, valueAt } from '../protocol/json-paths.ts'
 import { isDecision, isEventName } from '../protocol/names.ts'
-import { decisionOf, readAuthentic, recordReader, type Vendor } from '../protocol/vendor.ts'
+import {
+  decisionOf,
+  isOutdated,
+  readAuthentic,
+  recordReader,
+  type Vendor,
+} from '../protocol/vendor.ts'
 import type { ReadRecord } from '../protocol/vendor-api.ts'
 
 /** A read for an event of an inbox. */
@@ -116,7 +122,14 @@ export class Decisions {
 
   #completed(event: WebhookEvent, record: unknown): WebhookEvent {
     const read = this.#reading(event, record)
-    if (!read || !isEventName(read.name)) return event
+    if (!read || !isEventName(read.name)) {
+      const found = decisionOf(this.#vendor, event.raw)
+      if (!found || !isOutdated(found.decision, record)) return event
+      throw new WebhookError(
+        'DECISION_UNREAD',
+        `the API of ${this.#vendor.name} does not have the decision yet that its webhook announced`,
+      )
+    }
     const { name, occurredAt = event.occurredAt } = read
     const decided = defined({ ...event, name, known: true, occurredAt, decidedBy: 'api' })
     // Trust is granted here: the data are held against the schema of the new name.

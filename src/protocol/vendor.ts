@@ -109,6 +109,8 @@ export interface VendorDecision {
   readonly request: VendorRequest
   /** How the record reads: a state without a rule decides nothing. */
   readonly reading: VendorReading
+  /** Records that are older than the hint, which comes after the decision: they are read again. */
+  readonly outdated?: VendorRule['when']
   /** Records made from the vendor's documents, one for each state. */
   readonly fixtures: readonly VendorFixture[]
 }
@@ -196,6 +198,11 @@ export function decisionOf(
   const at = lookUpIn(eventsIn(vendor, body)[0])
   const decision = decisions.find(({ of = {} }) => holds(of, at))
   return decision && { decision, isHint: decision.hints !== undefined && holds(decision.hints, at) }
+}
+
+/** True for a record that is older than its hint. */
+export function isOutdated({ outdated, reading }: VendorDecision, record: unknown): boolean {
+  return outdated !== undefined && holds(outdated, lookUpIn(record, reading))
 }
 
 const pathLists = ['name', 'subject', 'id', 'sameAs', 'occurredAt', 'volatile'] as const

@@ -116,6 +116,7 @@ const checks = behind({
   request: { ...request, path: '/checks/{id}' },
   reading: { subject: ['id'], fields: { clientId: 'applicant_id', createdAt: 'created_at' } },
   at: ['status', 'result'],
+  before: ['in_progress'],
   states: {
     in_progress: null,
     'complete:clear': 'verification.approved',

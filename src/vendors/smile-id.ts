@@ -75,6 +75,7 @@ const jobs = (partnerId: string) =>
     },
     reading: { subject: ['job_id'], fields: { clientId: 'user_id' } },
     at: ['status'],
+    before: ['processing'],
     states: {
       processing: null,
       clear: 'verification.approved',

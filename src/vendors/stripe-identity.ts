@@ -126,6 +126,7 @@ const sessions = behind({
     fields: { clientId: 'client_reference_id', createdAt: 'created' },
   },
   at: ['status'],
+  before: ['requires_input', 'processing'],
   states: {
     requires_input: null,
     processing: null,

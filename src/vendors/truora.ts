@@ -76,6 +76,7 @@ const processes = behind({
     },
   },
   at: ['status', 'failure_status'],
+  before: ['pending'],
   states: {
     pending: null,
     success: 'verification.approved',

@@ -58,6 +58,7 @@ const sessions = behind({
   },
   reading: { subject: ['session_id'], fields: { clientId: 'user_tracking_id' } },
   at: ['state', 'checks.*.report.recommendation.value'],
+  before: ['ONGOING'],
   states: {
     ONGOING: null,
     EXPIRED: 'verification.expired',

@@ -4,7 +4,7 @@ import { type InboxStore, memoryStore } from 'idv-webhooks/inbox'
 import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
 import { readVendorEvent, type Vendor } from 'idv-webhooks/vendors'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { decisionOf } from '../../src/protocol/vendor.ts'
+import { decisionOf, isOutdated } from '../../src/protocol/vendor.ts'
 import { temporaryFile } from '../inbox/temporary.ts'
 import { type Api, at, credentials, hintOf, makers, receiving, recordOf } from './deciding.ts'
 import { type Answer, type Asked, vendorApi } from './vendor-api.ts'
@@ -29,7 +29,10 @@ describe.each(Object.keys(makers))('%s', (name) => {
   const fixtures = decision?.fixtures ?? []
 
   describe.each(stores)('%s', (_, makeStore) => {
-    test.each(fixtures.map((one) => [one.name ?? 'no decision yet', one] as const))(
+    const [old, current] = [true, false].map((is) =>
+      fixtures.filter(({ body }) => decision && isOutdated(decision, body) === is),
+    )
+    test.each((current ?? []).map((one) => [one.name ?? 'no decision', one] as const))(
       'a record with %s',
       async (_, { name: decided, body }) => {
         const api = await vendorApi({ record: body })
@@ -47,6 +50,7 @@ describe.each(Object.keys(makers))('%s', (name) => {
       ['401', { status: 401 }],
       ['a page', { status: 200, text: '<html>' }],
       ['another record', { record: {} }],
+      ...(old ?? []).map(({ body }) => ['a record that is too old', { record: body }] as const),
     ])('after %s the read is repeated', async (_, answer) => {
       const api = await vendorApi(answer)
       const vendor = make({ ...credentials, baseUrl: api.baseUrl })
