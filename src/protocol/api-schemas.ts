@@ -127,12 +127,12 @@ export const openAssembledSchema = z.extend(assembledVerificationSchema, openVer
  * A verification with only the documented values: another value is an issue of the event, and for
  * the compiler a misspelt value is an error.
  */
-export const strictVerificationSchema: z.ZodMiniType<StrictVerification> = z.required(
+const strictVerificationSchema: z.ZodMiniType<StrictVerification> = z.required(
   z.partial(z.extend(verificationSchema, { requirements: listOf(oneOf(requirementNames)) })),
   { id: true },
 )
 /** The resource of a `client.*` event with only the documented values. */
-export const strictClientSchema: z.ZodMiniType<StrictClient> = z.required(z.partial(clientSchema), {
+const strictClientSchema: z.ZodMiniType<StrictClient> = z.required(z.partial(clientSchema), {
   id: true,
 })
 

@@ -43,7 +43,7 @@ const mostOf = ({ algorithm }: Scheme) =>
 const utf8 = new TextEncoder()
 
 /** Reads a header's value strictly; undefined when no signature in it is well formed. */
-export function readClaims(scheme: Scheme, value: string): readonly Claim[] | undefined {
+function readClaims(scheme: Scheme, value: string): readonly Claim[] | undefined {
   const { grammar } = scheme
   const text = value.trim()
   if (scheme.authenticity === 'token') return readToken(scheme, text)

@@ -235,7 +235,7 @@ function say(text: string, isBad = false): void {
 }
 
 /** Runs what a button does, and says what became of it: a text that it gives, or its error. */
-export async function attempt(work: () => unknown): Promise<void> {
+async function attempt(work: () => unknown): Promise<void> {
   try {
     const done = await work()
     if (typeof done === 'string') say(done)
