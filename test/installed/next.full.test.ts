@@ -128,7 +128,7 @@ test('under next dev an edited handler runs, no delivery is refused meanwhile, a
   await expect.poll(requested, { timeout: 20_000, interval: 500 }).toContain('handler 4: ver_42')
   // Next.js loads a route with a parameter in a second process too.
   const { ask } = await pageAt(`${url}/kept/console`)
-  expect(await ask('/entries')).toMatchObject({ entries: expect.any(Array) })
+  expect(await ask('/entries')).toMatchObject({ items: expect.any(Array) })
   expect(printed()).not.toContain('STORE_OWNED')
 
   // Next.js keeps this header as a stranger on its network wrote it.
@@ -139,5 +139,5 @@ test('under next dev an edited handler runs, no delivery is refused meanwhile, a
   expect(opened.headers.get('location')).toBe('/kept/own')
   const cookie = opened.headers.getSetCookie()[0]?.split(';')[0] ?? ''
   const entries = await fetch(`${url}/kept/own/api/entries`, { headers: { cookie } })
-  expect(await entries.json()).toMatchObject({ entries: expect.any(Array) })
+  expect(await entries.json()).toMatchObject({ items: expect.any(Array) })
 })

@@ -61,7 +61,7 @@ test('a search finds guides before decisions and the changelog', async () => {
   const url = await served()
   const { page } = await opened({ width: 1440, height: 844 })
   await page.goto(`${url}/quick-start`)
-  await page.keyboard.press('ControlOrMeta+k')
+  await page.locator('#local-search button').first().click()
   await page.locator('.VPLocalSearchBox input').fill('typescript types')
   const hits = page.locator('.VPLocalSearchBox .result')
   await hits.first().waitFor()

@@ -24,7 +24,7 @@ const behind = `not e.erased and e.settled_at >= $1::bigint
 const doneSql = `select ${doneColumns} from idv.entries e
   where e.state = 'done' and e.settled_at is not null and ${behind}`
 /** The planner takes the index of lanes: without `offset 0` it compares each lane with each entry. */
-const doneInLanesSql = `select ${doneColumns} from json_array_elements_text($4::json) l
+const doneInLanesSql = `select ${doneColumns} from json_array_elements_text($4::text::json) l
   cross join lateral (select * from idv.entries n where n.lane >= l and n.lane < l || '/' offset 0) e
   where e.state = 'done' and ${behind}`
 
