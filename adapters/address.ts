@@ -23,7 +23,10 @@ export function addressOf(stated: StatedAddress, fallback?: string): string {
     : (fallback ?? `http://localhost${path}`)
 }
 
-/** A name or an IPv4 address, with a port perhaps: nearly every Host. URL judges the others. */
+/**
+ * Matches a name or an IPv4 address, with or without a port: nearly every Host. URL parses the
+ * others.
+ */
 const plainHost =
   /^(?:localhost|(?:[a-z\d-]+\.)+[a-z]{2,}|(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!:|$)|(?=:|$))){4})(?::(?:\d{1,4}|[1-5]\d{4}))?$/
 

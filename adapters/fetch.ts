@@ -58,7 +58,7 @@ class FetchIncoming implements Incoming {
   readonly headers: Headers
   readonly address: string | undefined
   readonly waitUntil: Incoming['waitUntil']
-  /** The body has come whole. */
+  /** The body is complete. */
   isRead: boolean
   readonly #request: Request
 

@@ -97,8 +97,9 @@ export function isProbe({ body }: VerifiedDelivery, parsed: Parsed): boolean {
 }
 
 /**
- * A verification names its client (section 2.1), as others may: who forgets the client means both.
- * A client may have another id as well, by which its verifications name it.
+ * The client that a verification names (section 2.1), which other events may name too: `forget` of
+ * the client covers both. The client may have another id as well, by which its verifications name
+ * it.
  */
 function clientOf({ entity }: WebhookEvent, data: unknown): Entity | undefined {
   if (!entity || typeof data !== 'object' || data === null) return undefined

@@ -15,7 +15,7 @@ import { probeName } from './protocol/names.ts'
 import type { Passage, Steps } from './steps.ts'
 import type { DeliveryProof } from './verify.ts'
 
-/** A promise only if something waits: each costs as much as a step. */
+/** A promise only if something waits, because each promise costs as much as a step. */
 export type Outcomes = Outcome | Promise<Outcome>
 
 interface Proven {

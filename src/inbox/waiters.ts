@@ -52,7 +52,7 @@ interface Waiter {
   readonly since: number
   /** Entries that do not count: they were done before, or are erased. */
   readonly passed: Set<string>
-  /** The first look has not ended. */
+  /** True until the first read has ended. */
   isNew: boolean
   /** Its time ended before the first look. */
   isLate: boolean
@@ -132,7 +132,7 @@ export class Waiters {
     return this.waitFor(entity, { ...options, since: since ?? now, timeout: left })
   }
 
-  /** Rejects all that wait. */
+  /** Rejects all waits. */
   close(): void {
     const error = new WebhookError('STORE_FAILED', 'the inbox was closed during waitFor()')
     for (const waiters of this.#byLane.values()) for (const { reject } of waiters) reject(error)

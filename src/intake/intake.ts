@@ -225,7 +225,10 @@ export class Reading implements BodyReading {
     this.stopWith?.(fault)
   }
 
-  /** The body has come whole. Counts what its adapter did not; a fault if that does not fit. */
+  /**
+   * Ends a complete body. Counts the bytes that its adapter did not count; returns a fault if they
+   * exceed a limit.
+   */
   complete(length: number): BodyFault | undefined {
     const fault = length === this.bytes ? undefined : this.take(length - this.bytes)
     if (!fault) this.intake.done(this)

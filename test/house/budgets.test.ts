@@ -12,8 +12,8 @@ const sum = (files: readonly string[]) => files.reduce((all, file) => all + line
 
 /** Lines that a room may have; the first pattern that fits a file gives its room. */
 const rooms: readonly (readonly [room: string, files: RegExp, lines: number])[] = [
-  ['flat files, delivery and errors', /^src\/[\w-]+\.ts$/, 2_014],
-  ['intake', /^src\/intake\//, 286],
+  ['flat files, delivery and errors', /^src\/[\w-]+\.ts$/, 2_015],
+  ['intake', /^src\/intake\//, 289],
   ['foundation', /^src\/foundation\//, 597],
   ['host', /^src\/host\//, 245],
   ['dispatch', /^src\/dispatch\//, 1_209],
@@ -29,7 +29,7 @@ const rooms: readonly (readonly [room: string, files: RegExp, lines: number])[] 
   ['client', /^src\/client\//, 2_819],
   ['vendors', /^src\/vendors\//, 2_834],
   ['testing', /^src\/testing\//, 1_085],
-  ['adapters', /^adapters\//, 1_038],
+  ['adapters', /^adapters\//, 1_041],
   ['conformance', /^tools\/conformance\//, 1_451],
   ['sandbox', /^tools\/sandbox\//, 5_161],
   ['console', /^tools\/console\//, 4_899],

@@ -95,7 +95,7 @@ function routeOf(
   }
 }
 
-/** Whether a request has each text, with the credentials in their places; an id may be any. */
+/** Tells whether a request has each text, with the credentials in their places; any id matches. */
 function hasAll(
   texts: Readonly<Record<string, string>>,
   credentials: ApiCredentials,

@@ -1,4 +1,4 @@
-// The inbox's console: how it is doing, what is in it, and who did what with it.
+// The inbox's console: its state, its entries, and the record of what users did with them.
 import { computed } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { Activity } from '../../activity.ts'
