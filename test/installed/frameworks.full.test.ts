@@ -27,6 +27,13 @@ const recipes = new Map(
   ),
 )
 
+/** The receiver that the recipes import, and where each has it. */
+const [, receiver = ''] = /^`receiver\.ts`\n\n```ts\n(.*?)```/ms.exec(page) ?? []
+const besideOf = (path: string, code: string) => {
+  const [, beside = ''] = /from '(\.\S*receiver)(?:\.js)?'/.exec(code) ?? []
+  return `${join(dirname(path), beside)}.ts`
+}
+
 beforeAll(async () => {
   const write = (path: string, text: string) => {
     mkdirSync(dirname(join(folder, path)), { recursive: true })
@@ -35,7 +42,10 @@ beforeAll(async () => {
   write('package.json', '{"private":true,"type":"module"}')
   // Both versions of h3 are there; Nuxt has the first.
   for (const [name, { path, code }] of recipes) {
-    write(path, name === 'Nuxt' ? code.replace("from 'h3'", "from 'h3-1'") : code)
+    // Node runs the files without the bundler that finds them by a name without an ending.
+    const found = code.replace(/(from '\.\S*receiver)(?:\.js)?'/, "$1.ts'")
+    write(path, name === 'Nuxt' ? found.replace("from 'h3'", "from 'h3-1'") : found)
+    write(besideOf(path, code), receiver)
   }
   write('sveltekit/package.json', '{"private":true,"type":"module"}')
   write('sveltekit/src/app.html', '<html><body>%sveltekit.head%%sveltekit.body%</body></html>')
@@ -52,7 +62,7 @@ beforeAll(async () => {
 test('every recipe compiles in strict mode against its framework', async () => {
   const compilerOptions = {
     ...{ strict: true, noEmit: true, skipLibCheck: true, target: 'es2023', module: 'esnext' },
-    ...{ moduleResolution: 'bundler', types: ['node'] },
+    ...{ moduleResolution: 'bundler', types: ['node'], allowImportingTsExtensions: true },
     // @adonisjs/core passes on what this package exports.
     paths: { '@adonisjs/core/http': ['./node_modules/@adonisjs/http-server'] },
   }
