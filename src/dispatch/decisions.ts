@@ -92,9 +92,10 @@ export class Decisions {
     const isShared = before && began - before.began < skew && Number(storedAt) + skew < before.began
     if (isShared) return this.#completed(event, before.record)
     const record = await this.record(event, signal)
+    const completed = this.#completed(event, record)
     if (this.#records.size >= maxKept) this.#records.clear()
     this.#records.set(id, { began, record })
-    return this.#completed(event, record)
+    return completed
   }
 
   /** The vendor's record of an event's verification; undefined if its API has none. */

@@ -159,10 +159,24 @@ class VendorConnection {
   async #call(call: VendorCall, filling: Filling, signal?: AbortSignal): Promise<unknown> {
     const pause = this.#pausedUntil - Date.now()
     if (pause > 0) throw this.#failed('asked to wait', { retryAfter: pause })
-    const { timeout = 5000, fetch: send = globalThis.fetch } = this.#api
-    const { url, init } = filled(call, filling)
-    const limit = AbortSignal.timeout(timeout)
-    const until = signal ? AbortSignal.any([signal, limit]) : limit
+    const { timeout = 5000 } = this.#api
+    const over = new AbortController()
+    const stop = () => over.abort(signal?.reason)
+    if (signal?.aborted) stop()
+    signal?.addEventListener('abort', stop, { once: true })
+    const message = `the API of ${this.#vendor} did not answer within ${timeout} ms`
+    const late = () => over.abort(new DOMException(message, 'TimeoutError'))
+    const timer = setTimeout(late, timeout)
+    try {
+      return await this.#exchange(filled(call, filling), over.signal)
+    } finally {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', stop)
+    }
+  }
+
+  async #exchange({ url, init }: ReturnType<typeof filled>, until: AbortSignal): Promise<unknown> {
+    const { fetch: send = globalThis.fetch } = this.#api
     // A redirect would take the credentials along; workers know no `redirect: 'error'`.
     const sent = send(url, { ...init, redirect: 'manual', signal: until })
     const { status, headers, ok, redirected, body } = await orAborted(sent, until)

@@ -54,3 +54,8 @@ test('zod is imported as a namespace, so that bundlers can drop its locales', ()
   const named = sources.filter((file) => /import \{[^}]*\} from 'zod'/.test(textOf(file)))
   expect(named).toEqual([])
 })
+
+test('no signal is combined by AbortSignal.any, which the edge runtime of Next.js lacks', () => {
+  const shipped = sources.filter((file) => /^(?:src|adapters)\//.test(file))
+  expect(shipped.filter((file) => textOf(file).includes('AbortSignal.any'))).toEqual([])
+})
