@@ -151,7 +151,7 @@ const held: Readonly<Record<string, readonly Holder[]>> = {
   'Without one make handlers idempotent': [attacks('idempotency keys of tenants cannot meet')],
   'A scheme that signs a time': ['test/replays.test.ts: a scheme that signs a time'],
   'A name that a header states': [headerNames],
-  'Otherwise somebody with a recorded': [headerNames],
+  'Otherwise a client with a recorded': [headerNames],
   'Have it signed': [headerNames],
   'Who holds the secret can send': [
     'test/inbox/inbox.test.ts: is answered, and neither kept nor handled, once it is proved',

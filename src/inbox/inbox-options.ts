@@ -59,7 +59,7 @@ export interface InboxOptions<Tx = unknown> {
    */
   readonly lease?: number
   /**
-   * A clock for tests. Default: the store's if it is shared, else one that never goes back.
+   * A clock for tests. Default: the store's clock if it is shared, else a clock that never goes back.
    *
    * The standard clock counts the time in which the machine slept. Leases of a shared store always go
    * by the store's clock.

@@ -1,5 +1,5 @@
-// The waiters of an inbox. However many wait, a look finds what was done since the last look by one
-// statement; another one finds what was done before of the entities of new waiters.
+// The calls of `waitFor` on one inbox. One statement a poll finds the entries that were done since the
+// last poll, for all waiters; another finds the earlier entries of new waiters.
 import { WebhookError } from '../errors.ts'
 import { orAborted } from '../foundation/abortable.ts'
 import { checkMilliseconds, checkOptionNames, invalid, shown } from '../foundation/check.ts'
@@ -24,9 +24,9 @@ import type { InboxStore } from './store.ts'
 export interface WaitForOptions {
   /** Names of events, families (`client.*`) or `*`. By default the four decisions. */
   readonly names?: string | readonly string[]
-  /** The first moment that counts, which may be over; by default the call. */
+  /** The first moment that counts, which may be in the past; by default the time of the call. */
   readonly since?: Date | string
-  /** Milliseconds to wait at most; 0 looks once. */
+  /** Milliseconds to wait at most; with 0 the inbox is read once. */
   readonly timeout: number
   /** Rejects with its reason once it is aborted. */
   readonly signal?: AbortSignal
@@ -40,7 +40,7 @@ interface WaitersDeps {
   opened(): Promise<OpenInbox>
   /** Rejects if the store does not answer in time. */
   ask<Result>(work: () => Promise<Result>): Promise<Result>
-  /** The parser of the receiver in this process, or of one without options. */
+  /** The parser of the receiver in this process, or of a receiver without options. */
   parser(): Parser
 }
 
@@ -54,21 +54,21 @@ interface Waiter {
   readonly passed: Set<string>
   /** True until the first read has ended. */
   isNew: boolean
-  /** Its time ended before the first look. */
+  /** True if its time ended before the first read. */
   isLate: boolean
   resolve(entry: DoneEntry | undefined): void
   reject(error: unknown): void
 }
 
-/** Milliseconds by which clocks differ, or a settlement begins before `since` and commits after it. */
+/** Milliseconds by which clocks may differ, and by which a settlement may begin before `since`. */
 const overlap = 1_000
-/** Milliseconds by which `since` may be earlier than the call and still means the call. */
+/** Milliseconds by which `since` may precede the call and still count as the time of the call. */
 const fresh = 100
-/** Milliseconds from a settlement to its commit: of most, and of all. */
-const [usual, longest] = [300, 10_000]
-/** Milliseconds between two looks: at least, without announcements, with announcements. */
-const [apart, often, seldom] = [10, 20, 1_000]
-/** The most rows, lanes and bodies of one statement. */
+/** Milliseconds from a settlement to its commit: nearly always, and at most. */
+const [usualCommit, maxCommit] = [300, 10_000]
+/** Milliseconds between two polls: at least, without announcements, and with announcements. */
+const [minPause, pollPause, announcedPause] = [10, 20, 1_000]
+/** At most this many rows, lanes and bodies for one statement. */
 const [maxRows, maxLanes, maxBodies] = [1_000, 250, 20]
 
 const keyOf = (lane: string) => lane.split('.', 1)[0] ?? lane
@@ -82,14 +82,14 @@ export class Waiters {
   readonly #loads = new Map<string, PromiseWithResolvers<StoredEntry | undefined>>()
   #stop: (() => void) | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
-  /** The time of the last entry that was found; an earlier one may still commit. */
+  /** The time of the last entry that was found; an earlier entry may still commit. */
   #cursor = 0
-  /** When the last look began, and the last one for entries that commit late. */
-  #lookedAt = 0
-  #lookedFarAt = 0
-  #pause = often
-  #isLooking = false
-  #isHeard = false
+  /** When the last poll began, and the last poll for entries that commit late. */
+  #polledAt = 0
+  #polledFarAt = 0
+  #pause = pollPause
+  #isPolling = false
+  #isDue = false
   #failure: unknown
 
   constructor(deps: WaitersDeps) {
@@ -127,7 +127,7 @@ export class Waiters {
     }
     const event = done && (await this.#read(done, inbox))
     if (event || !done) return event
-    // It was replayed or erased meanwhile.
+    // The entry was replayed or erased meanwhile.
     const left = Math.max(0, Math.floor(timeout - (performance.now() - began)))
     return this.waitFor(entity, { ...options, since: since ?? now, timeout: left })
   }
@@ -142,13 +142,13 @@ export class Waiters {
     if (this.#byLane.size === 0) {
       this.#cursor = now.getTime()
       this.#failure = undefined
-      this.#stop = this.#deps.store.onDone?.(() => this.#hear())
+      this.#stop = this.#deps.store.onDone?.(() => this.#pollSoon())
     }
     const key = keyOf(waiter.lane)
     this.#byLane.set(key, (this.#byLane.get(key) ?? new Set()).add(waiter))
     this.#new.add(waiter)
-    this.#pause = often
-    this.#hear()
+    this.#pause = pollPause
+    this.#pollSoon()
   }
 
   #delete(waiter: Waiter): void {
@@ -161,42 +161,42 @@ export class Waiters {
     clearTimeout(this.#timer)
   }
 
-  /** Looks soon: something may have been done, or begun to wait. */
-  #hear(): void {
-    this.#isHeard = true
-    if (!this.#isLooking) this.#lookIn(this.#lookedAt + apart - performance.now())
+  /** Polls soon, because an entry may be done or a waiter was added. */
+  #pollSoon(): void {
+    this.#isDue = true
+    if (!this.#isPolling) this.#schedule(this.#polledAt + minPause - performance.now())
   }
 
-  #lookIn(ms: number): void {
+  #schedule(ms: number): void {
     clearTimeout(this.#timer)
-    this.#timer = setTimeout(() => void this.#look(), Math.max(0, ms))
+    this.#timer = setTimeout(() => void this.#poll(), Math.max(0, ms))
   }
 
-  async #look(): Promise<void> {
-    this.#isLooking = true
-    this.#isHeard = false
-    this.#lookedAt = performance.now()
+  async #poll(): Promise<void> {
+    this.#isPolling = true
+    this.#isDue = false
+    this.#polledAt = performance.now()
     try {
-      await this.#lookBack([...this.#new])
-      await this.#lookAround()
+      await this.#findEarlier([...this.#new])
+      await this.#findRecent()
       this.#failure = undefined
     } catch (error) {
       this.#failure = error
       for (const { isLate, reject } of this.#new) if (isLate) reject(error)
     }
-    this.#isLooking = false
+    this.#isPolling = false
     if (this.#byLane.size === 0) return
-    if (this.#isHeard) return this.#hear()
-    this.#pause = this.#stop ? Math.min(this.#pause * 2, seldom) : often
-    this.#lookIn(this.#pause)
+    if (this.#isDue) return this.#pollSoon()
+    this.#pause = this.#stop ? Math.min(this.#pause * 2, announcedPause) : pollPause
+    this.#schedule(this.#pause)
   }
 
-  /** Finds entries of new waiters. */
-  async #lookBack(waiters: readonly Waiter[]): Promise<void> {
+  /** Finds the entries of new waiters that were done before. */
+  async #findEarlier(waiters: readonly Waiter[]): Promise<void> {
     for (let at = 0; at < waiters.length; at += maxLanes) {
       const page = new Set(waiters.slice(at, at + maxLanes))
       const lanes = [...new Set([...page].map(({ lane }) => keyOf(lane)))]
-      const from = Math.min(...[...page].map(({ since }) => since)) - longest
+      const from = Math.min(...[...page].map(({ since }) => since)) - maxCommit
       for await (const row of this.#rows(from, lanes)) this.#give(row, (one) => page.has(one))
       for (const waiter of page) {
         waiter.isNew = false
@@ -206,12 +206,12 @@ export class Waiters {
     }
   }
 
-  /** Finds entries that were done since the last look. */
-  async #lookAround(): Promise<void> {
+  /** Finds the entries that were done since the last poll. */
+  async #findRecent(): Promise<void> {
     const now = this.#deps.now().getTime()
-    const isFar = this.#lookedAt > this.#lookedFarAt + seldom
-    if (isFar) this.#lookedFarAt = this.#lookedAt
-    const from = Math.min(this.#cursor, now) - (isFar ? longest : usual)
+    const isFar = this.#polledAt > this.#polledFarAt + announcedPause
+    if (isFar) this.#polledFarAt = this.#polledAt
+    const from = Math.min(this.#cursor, now) - (isFar ? maxCommit : usualCommit)
     let last = this.#cursor
     for await (const row of this.#rows(from)) {
       this.#give(row, ({ isNew }) => !isNew)
@@ -238,7 +238,8 @@ export class Waiters {
       if (isMeant(waiter) && counts(row, waiter)) waiter.resolve(row)
     }
   }
-  /** Reads an entry with its body; a thousand waits may end at once, and share statements. */
+
+  /** Reads an entry with its body. A thousand waits may end at once: they share statements. */
   #load(id: string): Promise<StoredEntry | undefined> {
     const known = this.#loads.get(id)
     if (known) return known.promise
@@ -288,13 +289,14 @@ export class Waiters {
   }
 }
 
-/** Returns the names. */
+/** Checks the options, and returns the canonical names. */
 function checkOptions(options: WaitForOptions): readonly string[] {
   checkOptionNames('waitFor', options, ['names', 'since', 'timeout', 'signal', 'tenant'])
   const { names = decisionNames, since, timeout, tenant } = options
   const canonical = [names].flat().map((name) => canonicalName(name))
-  const isVain = (name: unknown) => typeof name !== 'string' || name === '' || name === reversalName
-  if (canonical.length === 0 || canonical.some(isVain)) {
+  const isInvalid = (name: unknown) =>
+    typeof name !== 'string' || name === '' || name === reversalName
+  if (canonical.length === 0 || canonical.some(isInvalid)) {
     const shape = `names of events, families like 'client.*' or '*', and not ${reversalName}`
     throw invalid(`waitFor: names must be ${shape}, got ${shown(names)}`)
   }
@@ -304,17 +306,17 @@ function checkOptions(options: WaitForOptions): readonly string[] {
   return canonical
 }
 
-/** The first call sees which entries commit late. A call after a restart looks further back. */
+/** A first call sees which entries commit late; a call after a restart must read further back. */
 function sinceOf(asked: Date, now: Date): number {
   const isFresh = asked.getTime() >= now.getTime() - fresh
   return isFresh ? asked.getTime() : asked.getTime() - overlap
 }
 
-/** Whether an entry is what a waiter waits for. */
+/** Tells whether an entry ends a wait. */
 function counts(row: DoneEntry, { names, lane, isExact, since, passed, isNew }: Waiter): boolean {
   const { name, settledAt } = row
   if (name === undefined || !names.some((pattern) => covers(pattern, name))) return false
   if (isExact && row.lane !== lane) return false
   if (settledAt < since && isNew) passed.add(placeOf(row))
-  return settledAt > since - longest && !passed.has(placeOf(row))
+  return settledAt > since - maxCommit && !passed.has(placeOf(row))
 }

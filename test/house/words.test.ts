@@ -83,6 +83,11 @@ test('a docstring says who does what: it is no fragment, and names the actor', (
   expect(found).toEqual([])
 })
 
+test('a page names the actor', () => {
+  const pages = [...prose, 'SECURITY.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md']
+  expect(pages.filter((page) => unnamed.test(textOf(page)))).toEqual([])
+})
+
 test('the check of docstrings sees both forms and no inline comment', () => {
   const fragments = (text: string) => docstringsOf(text).filter((one) => fragment.test(one))
   expect(fragments('// What a delivery is.\n')).toHaveLength(1)
