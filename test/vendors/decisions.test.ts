@@ -4,7 +4,7 @@ import { type InboxStore, memoryStore } from 'idv-webhooks/inbox'
 import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
 import { readVendorEvent, type Vendor } from 'idv-webhooks/vendors'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { decisionOf, isOutdated } from '../../src/protocol/vendor.ts'
+import { decisionOf, type VendorFixture } from '../../src/protocol/vendor.ts'
 import { temporaryFile } from '../inbox/temporary.ts'
 import { type Api, at, credentials, hintOf, makers, receiving, recordOf } from './deciding.ts'
 import { type Answer, type Asked, vendorApi } from './vendor-api.ts'
@@ -20,6 +20,15 @@ const withStore = (make: () => InboxStore | undefined) => {
   return store ? { store } : {}
 }
 
+/** The states that a record has before its hint is sent. */
+const tooOld: Readonly<Record<string, RegExp>> = {
+  onfido: /"in_progress"/,
+  smileId: /"processing"/,
+  stripeIdentity: /"(?:requires_input|processing)"/,
+  truora: /"pending"/,
+  yoti: /"ONGOING"/,
+}
+
 describe.each(Object.keys(makers))('%s', (name) => {
   const make = makers[name] as (api?: Api) => Vendor
   const plain = make()
@@ -29,10 +38,11 @@ describe.each(Object.keys(makers))('%s', (name) => {
   const fixtures = decision?.fixtures ?? []
 
   describe.each(stores)('%s', (_, makeStore) => {
-    const [old, current] = [true, false].map((is) =>
-      fixtures.filter(({ body }) => decision && isOutdated(decision, body) === is),
-    )
-    test.each((current ?? []).map((one) => [one.name ?? 'no decision', one] as const))(
+    const isOld = ({ name: decided, body }: VendorFixture) =>
+      decided === undefined && tooOld[name]?.test(JSON.stringify(body)) === true
+    const old = fixtures.filter(isOld)
+    const current = fixtures.filter((one) => !isOld(one))
+    test.each(current.map((one) => [one.name ?? 'no decision', one] as const))(
       'a record with %s',
       async (_, { name: decided, body }) => {
         const api = await vendorApi({ record: body })
@@ -50,7 +60,7 @@ describe.each(Object.keys(makers))('%s', (name) => {
       ['401', { status: 401 }],
       ['a page', { status: 200, text: '<html>' }],
       ['another record', { record: {} }],
-      ...(old ?? []).map(({ body }) => ['a record that is too old', { record: body }] as const),
+      ...old.map(({ body }) => ['a record that is too old', { record: body }] as const),
     ])('after %s the read is repeated', async (_, answer) => {
       const api = await vendorApi(answer)
       const vendor = make({ ...credentials, baseUrl: api.baseUrl })
