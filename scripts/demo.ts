@@ -125,7 +125,7 @@ await api('/verifications', { type: 'share', requirements: ['consent'], subjectN
 await sandbox.clock.advance({ days: 8 })
 await settle()
 
-console.log('\nEverything a sender or a stranger can get wrong, one after the other:')
+console.log('\nEvery mistake of a sender, and every forgery, one after another:')
 sandbox.deliveries.subscriptions.update(subscription?.id ?? '', { active: false })
 const faults: readonly FaultKind[] = [
   ...(['wrong-secret', 'unsigned', 'tampered', 'truncated'] as const),
