@@ -208,6 +208,23 @@ test('a delivery is copied as a command that sends it, and as a test that passes
   expectClean(one)
 })
 
+test('a filter typed as a detail closes does not open it again', async () => {
+  const { url, create } = await start()
+  const { id } = await create({ subjectName: 'Grace' })
+  const one = await opened()
+  const { page } = one
+  await page.goto(`${url}/#/verifications/${id}`)
+  await page.getByRole('region', { name: 'Verification' }).getByText('initiated').waitFor()
+  await page.evaluate(() => {
+    document.querySelector<HTMLElement>('.detail > header .plain')?.click()
+    const search = document.querySelector<HTMLInputElement>('main input[type="search"]')
+    if (search) search.value = 'grace'
+    search?.dispatchEvent(new Event('input'))
+  })
+  await expect.poll(() => page.url()).toMatch(/#\/verifications\?search=grace$/)
+  expectClean(one)
+})
+
 test('the keyboard does everything: search, move, open, go back, and say how', async () => {
   const { url, create } = await start()
   for (const subjectName of ['Ada', 'Grace', 'Joan']) await create({ subjectName })

@@ -44,7 +44,8 @@ export function go(address: string): void {
 
 /** Changes the filters of the page that is shown, without a step back. */
 export function filter(changes: QueryFields): void {
-  const { path, query } = route.peek()
+  // Not from `route`: until `hashchange` fires it is the page that the reader has left.
+  const { path, query } = read()
   history.replaceState(null, '', href(path, { ...Object.fromEntries(query), ...changes }))
   route.value = read()
 }
