@@ -43,11 +43,6 @@ export type Kept =
 export const entryStates = ['stored', 'leased', 'retry', 'done', 'dead', 'skipped'] as const
 export type EntryState = (typeof entryStates)[number]
 
-/** Tells a state in which an entry still has to be handled. */
-export function isOpen(state: EntryState): boolean {
-  return state === 'stored' || state === 'leased' || state === 'retry'
-}
-
 /** At most this many conflicting bodies are kept as evidence for one key. */
 export const maxConflicts = 8
 

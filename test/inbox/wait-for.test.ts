@@ -105,6 +105,8 @@ test('a replay ends a wait that began after the event was handled', async () => 
   const { inbox, deliver, settled } = await started()
   await deliver(event())
   await until(() => settled().length === 1)
+  // Not in the same millisecond.
+  await new Promise((resolve) => setTimeout(resolve, 5))
   const waiting = inbox.waitFor(entity, { timeout })
   const [entry] = (await inbox.find()).entries
   await new Promise((resolve) => setTimeout(resolve, 50))

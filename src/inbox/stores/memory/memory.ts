@@ -1,34 +1,25 @@
-// A store in the memory of one process, for tests: it keeps every rule of the port, and nothing
-// survives.
+// A store in the memory of one process, for tests: SQLite without a file.
 import type { InboxStore } from '../../store.ts'
-import { adminOf } from './admin.ts'
-import { MemoryTables } from './tables.ts'
-import { workOf } from './work.ts'
+import { openMemory } from '../sqlite/inline.ts'
+import { adminOf, capabilities, metaOf, type SharedFile, workOf } from '../sqlite/port.ts'
 
 /** A store that forgets everything with its process; it has no `context.tx`. */
 export function memoryStore(): InboxStore<undefined> {
-  const tables = new MemoryTables()
-  const settings = new Map<string, Uint8Array>()
+  let opened: SharedFile | undefined
+  const handle = {
+    get file() {
+      opened ??= openMemory()
+      return opened
+    },
+  }
+  const { transaction: _, ...work } = workOf(handle, 'owner')
   return {
     name: 'memory',
-    capabilities: {
-      order: 'entity',
-      survives: 'nothing',
-      dedupeDays: Number.POSITIVE_INFINITY,
-      tx: false,
-      shared: false,
-      fairness: 'tenants',
-      erases: 'unlinked',
-    },
+    capabilities: { ...capabilities, survives: 'nothing', tx: false, erases: 'unlinked' },
     open: async () => {},
     close: async () => {},
-    recall: async (name, initial) => {
-      const kept = settings.get(name) ?? initial
-      settings.set(name, kept)
-      return kept
-    },
-    remember: async (name, value) => void settings.set(name, value),
-    ...workOf(tables),
-    ...adminOf(tables),
+    ...work,
+    ...adminOf(handle),
+    ...metaOf(handle, 'owner'),
   }
 }

@@ -2,47 +2,19 @@
 // development servers load a module more than once, and each time it makes an inbox on the same
 // file.
 import { processState } from '../../../host/process.ts'
-import { schedule } from '../../../host/runtime.ts'
-import { batchesOn } from './batches.ts'
 import type { Gives, Takes, WriterMethod } from './calls.ts'
 import { loadDriver, locateDriver, type SqliteDatabase, type SqliteDriver } from './driver.ts'
-import {
-  configure,
-  type FileCheck,
-  type FileMode,
-  type InboxDatabase,
-  openInMemory,
-  openInMode,
-} from './opening.ts'
+import { type OpenFile, openInline, served } from './inline.ts'
+import { configure, type FileCheck, type FileMode, openInMode } from './opening.ts'
+import type { SharedFile } from './port.ts'
 import { openThread, type ThreadOpening } from './thread.ts'
-import { type HandlerConnection, TransactionGate } from './transaction.ts'
-import { type OpenWriter, WriteQueue } from './write-queue.ts'
+import type { HandlerConnection } from './transaction.ts'
+import { WriteQueue } from './write-queue.ts'
 
 /** How a file is opened. */
 export interface FileOptions {
   readonly driver?: SqliteDriver
   readonly check?: FileCheck
-}
-
-/** Shared by the stores of one file. */
-export interface OpenFile {
-  readonly queue: Pick<WriteQueue, 'call'>
-  readonly gate: Pick<TransactionGate, 'transaction'>
-  /** The queue itself, or a connection beside the writer. */
-  readonly reader: Pick<WriteQueue, 'call'>
-  close(): Promise<void>
-}
-
-/** The open file, as one of its stores sees it. */
-export interface SharedFile extends OpenFile {
-  /** Wakes the stores of this process that have the file open; `own` wakes this store. */
-  readonly wakes?: ReadonlySet<() => void>
-  readonly own?: () => void
-}
-
-/** Wakes the other stores on the file, because there may be something to claim. */
-export function wakeOthers({ wakes, own }: SharedFile): void {
-  for (const wake of wakes ?? []) if (wake !== own) wake()
 }
 
 interface OpenByPath {
@@ -117,33 +89,6 @@ export async function openFile(
   return served(writer, connection, { queue, reader })
 }
 
-/** Writes of handlers and of the inbox take turns on one connection. */
-export function openMemory({ driver }: FileOptions): OpenFile {
-  const owned = openInMemory(loadDriver(locateDriver(driver)))
-  const connection = () => ({ db: owned.db, close: () => {} })
-  return served(openInline(owned), connection)
-}
-
-/** Carries batches out on the calling thread: all calls of one turn of the event loop are one commit. */
-function openInline(opened: InboxDatabase): OpenWriter {
-  const batches = batchesOn(opened)
-  let scheduled: (() => void) | undefined
-  const flush = () => {
-    const work = scheduled
-    scheduled = undefined
-    work?.()
-  }
-  return {
-    epoch: opened.epoch,
-    send: (calls, answered) => {
-      scheduled = () => answered(batches.carryOut(calls))
-      schedule(flush)
-    },
-    waitUntilIdle: flush,
-    close: async () => batches.close(),
-  }
-}
-
 /** A queue before a thread; `ended` is called if the thread ends by itself. */
 async function openQueue(opening: ThreadOpening, ended = () => {}) {
   let queue: WriteQueue | undefined
@@ -153,23 +98,6 @@ async function openQueue(opening: ThreadOpening, ended = () => {}) {
   })
   queue = new WriteQueue(writer)
   return { writer, queue }
-}
-
-function served(
-  writer: OpenWriter,
-  connection: () => HandlerConnection,
-  {
-    queue = new WriteQueue(writer),
-    reader,
-  }: { queue?: WriteQueue; reader?: ReturnType<typeof threadReader> } = {},
-): OpenFile {
-  const gate = new TransactionGate(queue, writer.epoch ?? 0, connection)
-  const close = async () => {
-    gate.close()
-    await reader?.close()
-    await queue.close()
-  }
-  return { queue, gate, reader: reader ?? queue, close }
 }
 
 /**
