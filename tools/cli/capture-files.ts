@@ -9,10 +9,8 @@ import { readText, statOf } from './files.ts'
 import { printable } from './output.ts'
 import type { Session } from './session.ts'
 
-/** A capture with the name of its file, as the caller wrote it. */
 export interface NamedCapture extends ReadCapture {
   readonly file: string
-  /** The JSON text of the file. */
   readonly source: string
 }
 

@@ -10,7 +10,6 @@ export function headerPairs(raw: readonly string[]): RawHeaders {
   return raw.flatMap((name, at, all) => (at % 2 === 0 ? [[name, all[at + 1] ?? ''] as const] : []))
 }
 
-/** A delivery to send, and its address. */
 export interface Shipment {
   readonly url: string
   readonly method?: string
@@ -21,7 +20,6 @@ export interface Shipment {
   readonly chunks?: readonly Uint8Array[]
 }
 
-/** A response, or the reason for its absence. */
 export interface DeliveryAnswer {
   /** 0 without a response. */
   readonly status: number
@@ -35,9 +33,7 @@ export interface DeliveryAnswer {
   readonly error?: string
 }
 
-/** Limits of a request. */
 export interface DeliverOptions {
-  /** Seconds. */
   readonly timeout: number
   readonly signal: AbortSignal
   /** The bytes of the response body to keep; 64 KiB by default. */
@@ -114,7 +110,6 @@ function codeOf(error: Error): string {
   return 'code' in error ? String(error.code) : error.name
 }
 
-/** The outcome in the JSON of a receiver's response. */
 export interface AnswerOutcome {
   readonly outcome?: string
   readonly code?: string

@@ -6,15 +6,12 @@ import { type ExitCode, exitCodes } from './records.ts'
 
 export { type ExitCode, exitCodes } from './records.ts'
 
-/** Stops a command with a message for people; the message holds no secret and no payload. */
 export class CliError extends Error {
   override readonly name = 'CliError'
   readonly code: string
   readonly exitCode: ExitCode
-  /** The address of the page about the code, if there is one. */
   readonly page?: string
 
-  /** Converts an error of the package. */
   static from(error: WebhookError, options: { message?: string; exitCode?: ExitCode }): CliError {
     const { message = error.reason, exitCode } = options
     return Object.assign(new CliError(error.code, message, exitCode), {
@@ -29,13 +26,11 @@ export class CliError extends Error {
   }
 }
 
-/** A failed run: its signal, and its arguments. */
 export interface FailedRun {
   readonly signal: AbortSignal
   readonly args: readonly string[]
 }
 
-/** Distinguishes interruptions, mistakes of the caller and failures. */
 export function failureOf(error: unknown, { signal, args }: FailedRun): CliError {
   const { code, message, exitCode, page } = signal.aborted
     ? new CliError('INTERRUPTED', 'interrupted', exitCodes.interrupted)
@@ -70,9 +65,7 @@ function usageError({ message }: CommanderError, args: readonly string[]): CliEr
   return new CliError('USAGE', [sentence, hint, 'See --help.'].filter(Boolean).join(' '))
 }
 
-/**
- * Spellings and places of values that newcomers bring from other tools, with what to write instead.
- */
+/** Spellings and places of values that newcomers bring from other tools. */
 const familiar: readonly (readonly [command: RegExp, fault: RegExp, hint: string])[] = [
   [
     /^(send|capture|replay|doctor|sandbox|mcp)$/,
@@ -105,7 +98,6 @@ function withoutSecrets(message: string, args: readonly string[]): string {
   return secrets.reduce((text, secret) => text.replaceAll(secret, '…'), start)
 }
 
-/** Tells whether a text in another option's place could be a secret. */
 export function looksSecret(text: string): boolean {
   return text.startsWith('whsec_') || secretLike.some((pattern) => pattern.test(text))
 }

@@ -26,17 +26,12 @@ export function statOf(path: string): Stats | undefined {
   }
 }
 
-/** The parts of a session that input comes from. */
 interface InputSource {
   readonly cwd: string
   readonly stdin: NodeJS.ReadStream
 }
 
-/**
- * Reads a file that the caller named, or stdin for `-`; messages call it `shown`.
- *
- * @throws CliError with the code, `FILE_MISSING` by default
- */
+/** Reads a file that the caller named, or stdin for `-`; messages call it `shown`. */
 export async function readInput(
   { cwd, stdin }: InputSource,
   name: string,
@@ -50,7 +45,6 @@ export async function readInput(
   }
 }
 
-/** The text of a file or of stdin, without a byte order mark. */
 export async function readText(session: InputSource, name: string): Promise<string> {
   return new TextDecoder().decode(await readInput(session, name))
 }
@@ -77,10 +71,8 @@ export function writeWhole(path: string, content: string, mode = 0o666): void {
   syncFolder(dirname(path))
 }
 
-/** A new file, and the names that it may have. */
 export interface NewFile {
   readonly content: string
-  /** The path with that number in it. */
   readonly pathOf: (number: number) => string
   readonly number: number
 }

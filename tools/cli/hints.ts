@@ -2,10 +2,7 @@
 import { errorPage, type OutcomeCode } from '../../src/index.ts'
 import type { AnswerOutcome, DeliveryAnswer } from './deliver.ts'
 
-/**
- * A hint for every code: a code without one would get the hint of its status, which is about other
- * codes.
- */
+/** A code without a hint would get that of its status, which is about other codes. */
 const byCode: Readonly<Record<OutcomeCode, string>> = {
   SIGNATURE_MISSING:
     'no signature reached the receiver: a proxy drops the header, or the receiver expects another one (use the same scheme on both sides)',
@@ -60,7 +57,6 @@ const byStatus: Readonly<Record<number, string>> = {
   429: 'the app limits the rate: use --rate',
 }
 
-/** The next step after an unsuccessful response; undefined when there is nothing to add. */
 export function hintFor(
   answer: Pick<DeliveryAnswer, 'status' | 'error'> & AnswerOutcome,
 ): string | undefined {

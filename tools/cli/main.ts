@@ -19,7 +19,6 @@ export async function main(): Promise<void> {
   process.exitCode = await runIn({ args, env, cwd, stdin, stdout, stderr, signal, ending })
 }
 
-/** The parts of a session that come from outside, and the arguments. */
 export type RunInput = Pick<
   Session,
   'env' | 'cwd' | 'stdin' | 'stdout' | 'stderr' | 'signal' | 'ending'
@@ -58,9 +57,7 @@ async function run(session: Session, args: readonly string[], [first, second]: r
   }
 }
 
-/**
- * Turns `help inbox redrive` into `inbox redrive --help`: commander reads one name after `help`.
- */
+/** commander reads one name after `help`: `help inbox redrive` is `inbox redrive --help`. */
 function helpLast(args: readonly string[]): string[] {
   return args[0] === 'help' && args.length > 2 ? [...args.slice(1), '--help'] : [...args]
 }
@@ -83,10 +80,7 @@ function readEarly(args: readonly string[]) {
   }
 }
 
-/**
- * Ends a run in order at Ctrl-C and similar signals or when output breaks; a second signal ends it
- * at once.
- */
+/** Ends a run in order at a signal or when output breaks; a second signal ends it at once. */
 function interruption(ending: RunEnding): AbortSignal {
   const controller = new AbortController()
   const stop = () => {
@@ -105,7 +99,6 @@ function interruption(ending: RunEnding): AbortSignal {
   return controller.signal
 }
 
-/** Reports an error on stderr, and under --json on stdout too; returns the exit code. */
 function reportFailure(error: unknown, out: Output, run: FailedRun): ExitCode {
   if (error instanceof CommanderError && error.exitCode === 0) return exitCodes.ok
   const { code, message, exitCode, page } = failureOf(error, run)

@@ -4,7 +4,6 @@ import { suggestion } from '../../src/foundation/check.ts'
 import type { Clock } from '../../src/index.ts'
 import { vendors } from '../../src/vendors/index.ts'
 
-/** Reads an option that is a number. */
 export function numberFrom(least: number, most = Number.MAX_SAFE_INTEGER) {
   return (text: string): number => {
     const value = Number(text)
@@ -17,7 +16,6 @@ export function numberFrom(least: number, most = Number.MAX_SAFE_INTEGER) {
   }
 }
 
-/** Reads an option that is a whole number. */
 export function wholeFrom(least: number, most = Number.MAX_SAFE_INTEGER) {
   const read = numberFrom(least, most)
   return (text: string): number => {
@@ -35,14 +33,12 @@ export const timeoutOption = (description: string, seconds: number) =>
     .argParser(numberFrom(0.001, maxSeconds))
     .default(seconds)
 
-/** Reads an option that is an http(s) address. */
 export function addressFrom(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url && /^https?:$/.test(url.protocol)) return url.href
   throw new InvalidArgumentError('Pass an address such as http://localhost:3000/webhooks.')
 }
 
-/** Reads an option that is the name of a vendor's preset. */
 export function vendorFrom(text: string): string {
   const names = Object.keys(vendors)
   if (names.includes(text)) return text
@@ -60,7 +56,6 @@ export function repeating<Item>(read: (text: string) => Item) {
   return (text: string, before: readonly Item[] = []): Item[] => [...before, read(text)]
 }
 
-/** Collects texts unchanged. */
 export const repeated = repeating((text) => text)
 
 const minute = 60_000

@@ -3,12 +3,10 @@
 import { styleText } from 'node:util'
 import type { CliLine } from './records.ts'
 
-/** A stream of the process. */
 export type TextStream = NodeJS.WriteStream
 
 export type Style = Parameters<typeof styleText>[0]
 
-/** Output of a command. */
 export interface Output {
   readonly json: boolean
   /** Data for people, on stdout; nothing under --json. */
@@ -25,12 +23,10 @@ export interface Output {
   tint(style: Style, text: string): string
 }
 
-/** Options of an output. */
 export interface OutputOptions {
   readonly stdout: TextStream
   readonly stderr: TextStream
   readonly json: boolean
-  /** False for --no-color. */
   readonly color: boolean
 }
 

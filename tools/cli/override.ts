@@ -9,12 +9,7 @@ export interface Changes {
 
 type JsonContainer = Record<string, unknown>
 
-/**
- * Changes a copy of a value: creates missing objects on the path, and appends at most one element
- * to a list.
- *
- * @throws CliError `USAGE`
- */
+/** Changes a copy: creates objects on the path, and appends at most one element to a list. */
 export function override(json: unknown, { sets, remove }: Changes): unknown {
   const copy = structuredClone(json)
   for (const set of sets) {
@@ -52,9 +47,7 @@ function walk(
   }
   return { container: within(at, key), key }
 
-  /**
-   * Returns the value inside a field. In a list the field is an index; `make` adds the next one.
-   */
+  /** Returns the value inside a field. In a list the field is an index; `make` adds the next one. */
   function within(value: unknown, field: string): JsonContainer {
     if (!isContainer(value)) throw refuse(`'${path}' leads through a value that has no fields`)
     const elements = Array.isArray(value) ? value.length : undefined

@@ -21,7 +21,6 @@ const load = {
   mcp: async () => (await import('./commands/mcp.ts')).mcp,
 } as const
 
-/** Every command with its line in the help. */
 export const summaries: Readonly<Record<keyof typeof load, string>> = {
   sandbox: 'run the whole service on this machine',
   send: 'send a signed event to an address',
@@ -36,7 +35,6 @@ export const summaries: Readonly<Record<keyof typeof load, string>> = {
   mcp: 'serve an inbox to coding agents (MCP), read only',
 }
 
-/** Creates the command tree; `wanted` is the command to load, undefined loads all. */
 export async function createProgram(
   session: Session,
   wanted: string | undefined,
@@ -107,7 +105,6 @@ function adopt(command: Command, parent: Command): void {
   for (const sub of command.commands) adopt(sub, command)
 }
 
-/** Describes a command and its subcommands as data, for programs. */
 export function mapOf(command: Command): object {
   return {
     name: command.name(),

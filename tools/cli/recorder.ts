@@ -5,7 +5,6 @@ import type { AddressInfo } from 'node:net'
 import { type DeliveryAnswer, deliver, headerPairs, type RawHeaders } from './deliver.ts'
 import { CliError, exitCodes } from './exit-code.ts'
 
-/** A request as it arrived. */
 export interface RecordedRequest {
   readonly method: string
   readonly url: string
@@ -13,22 +12,16 @@ export interface RecordedRequest {
   readonly body: Uint8Array
 }
 
-/** How a recorder works. */
 export interface RecorderOptions {
   readonly port: number
   readonly host: string
   readonly to?: string | undefined
-  /** The response status if nothing is forwarded. */
   readonly status: number
-  /** The maximum size of a body in bytes. */
   readonly maxBytes: number
   /** Seconds to wait for the app. */
   readonly timeout: number
   readonly signal: AbortSignal
-  /**
-   * Called before the response is sent; false if the delivery could not be kept. The sender then
-   * gets the response of the app, or a 500 without an app, so that it retries.
-   */
+  /** Called before the response is sent; false if the delivery could not be kept. */
   readonly onRequest: (
     request: RecordedRequest,
     answer: DeliveryAnswer | undefined,
@@ -39,7 +32,6 @@ export interface RecorderOptions {
   readonly onRefused: (reason: string) => void
 }
 
-/** A listening recorder. */
 export interface CaptureServer {
   readonly url: string
   readonly port: number
@@ -49,7 +41,6 @@ export interface CaptureServer {
 /** Milliseconds in which a request must arrive; node:http answers 408 to a slower one. */
 const requestTimeout = 30_000
 
-/** Starts a recorder. */
 export async function startRecorder(options: RecorderOptions): Promise<CaptureServer> {
   const server = createServer({ requestTimeout }, (request, response) => {
     record(request, response, options).catch((error: unknown) => {
@@ -77,7 +68,6 @@ export async function startRecorder(options: RecorderOptions): Promise<CaptureSe
   }
 }
 
-/** Why a server could not listen. */
 export function listenError(error: unknown, port: number): CliError {
   const { code = 'LISTEN_FAILED' } = error as NodeJS.ErrnoException
   const why =
@@ -169,10 +159,7 @@ function forwarded(request: IncomingMessage, recorded: RecordedRequest, options:
   return deliver({ ...recorded, headers, url }, { ...options, maxBytes: Number.POSITIVE_INFINITY })
 }
 
-/**
- * A bare host gets the path of the request; an address with a path gets every request there. The
- * query of the request follows that of the address.
- */
+/** A bare host gets the path of the request; an address with a path gets every request there. */
 function onwardUrl(requested: string, to: string): string {
   const onward = new URL(to)
   // new URL() would take a path that begins with // for a host.

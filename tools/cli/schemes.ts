@@ -12,7 +12,6 @@ import { CliError } from './exit-code.ts'
 import { repeated } from './option-values.ts'
 import type { Session } from './session.ts'
 
-/** The options of commands that sign or verify. */
 export interface SchemeChoice {
   readonly scheme?: string
 }
@@ -30,13 +29,11 @@ export const schemeOption = () =>
     `${names.join(', ')}, a preset (vendors.onfido, senders.slack), or a JSON file with a definition (see discover --json)`,
   )
 
-/** How the sender signs, and the shape of its events if a vendor's preset was chosen. */
 interface ChosenSender {
   readonly scheme: Scheme
   readonly vendor?: Vendor
 }
 
-/** The chosen scheme; nothing if none was chosen. */
 export function chosenSender(
   { cwd, config }: Session,
   options: SchemeChoice,
@@ -74,7 +71,6 @@ function schemeFault(name: string): string {
   return `the scheme must be ${names.join(', ')}, a preset such as vendors.onfido, or the path of a JSON file.${close}`
 }
 
-/** A preset as code names it. */
 export interface Preset {
   /** `vendors.onfido()`, `senders.slack()`. */
   readonly name: string
@@ -85,7 +81,6 @@ export interface Preset {
 // A capture does not prove the sender's address, nor a body that is not signed.
 const { jumio: _, smileId: __, ...signing } = vendors
 
-/** Every preset that signs. */
 export function presets(): readonly Preset[] {
   const made = Object.entries(signing).map(([name, make]) => [`vendors.${name}()`, make()] as const)
   const sha512 = vendors.sumsub({ algorithm: 'sha512' })
@@ -109,7 +104,6 @@ export function schemeOf({ scheme }: NamedCapture, chosen: Scheme | undefined): 
   return chosen ?? scheme ?? schemes.service()
 }
 
-/** Additional headers of a command, in their order and spelling. */
 export interface ExtraHeaders {
   readonly all: RawHeaders
   /** The headers that the scheme signs, in lower case. */
@@ -135,12 +129,10 @@ export function extraHeaders(given: readonly string[] | undefined, scheme: Schem
   return { all, signed: Object.fromEntries(pairs.filter(([name]) => signed.includes(name))) }
 }
 
-/** The names that a scheme signs beside its own headers, in lower case. */
 function signedNames({ template }: Scheme): readonly string[] {
   return template.flatMap((part) => ('header' in part ? [part.header.toLowerCase()] : []))
 }
 
-/** The names that a scheme signs and that are not among the headers. */
 export function missingOf(scheme: Scheme, headers: RawHeaders): readonly string[] {
   const given = headers.map(([name]) => name.toLowerCase())
   return signedNames(scheme).filter((name) => !given.includes(name))

@@ -11,7 +11,6 @@ import { readInput } from './files.ts'
 import { holdsPassword } from './output.ts'
 import type { Session } from './session.ts'
 
-/** A secret with an id to refer to it. */
 export type NamedSecret = Secret & { readonly id: string; readonly value: string | Uint8Array }
 
 /** The secrets as a scheme takes them: for a scheme with public keys their text is a key. */
@@ -26,7 +25,6 @@ export function secretsFor(
   })
 }
 
-/** The options of commands that need a secret. */
 export interface SecretOptions {
   readonly secretFile?: string
 }
@@ -46,11 +44,7 @@ const withPassword = /postgres(ql)?:\/\/([^\s/]*:.+@|.*[?&](ssl)?password=)/is
 /** The name of an option before its value. */
 const optionName = /^--?[\w-]+=/
 
-/**
- * Rejects secrets among the arguments, before anything could repeat one.
- *
- * @throws CliError `SECRET_ARGUMENT`
- */
+/** Rejects secrets among the arguments, before anything could repeat one. */
 export function refuseSecretArguments(args: readonly string[]): void {
   if (args.some((arg) => withPassword.test(arg) || holdsPassword(arg.replace(optionName, '')))) {
     throw new CliError(
@@ -67,7 +61,6 @@ export function refuseSecretArguments(args: readonly string[]): void {
   )
 }
 
-/** The configured secrets, possibly empty. */
 export async function findSecrets(
   session: Session,
   options: SecretOptions,
@@ -87,11 +80,6 @@ export function secretOrigin({ env }: Session, { secretFile }: SecretOptions): s
   return env.WEBHOOK_SECRET ? 'WEBHOOK_SECRET' : 'the config file'
 }
 
-/**
- * The configured secrets, at least one.
- *
- * @throws CliError `SECRET_MISSING`
- */
 export async function needSecrets(
   session: Session,
   options: SecretOptions,
@@ -138,9 +126,7 @@ function shownPath(file: string): string {
   return isPath && !looksSecret(file) ? file : 'the file (not shown: it could be a secret)'
 }
 
-/**
- * Tells whether all lines are variables. An = only at the end of lines is the padding of base64.
- */
+/** An = only at the end of lines is the padding of base64. */
 function isEnvFile(lines: readonly string[]): boolean {
   const set = lines.filter((line) => !line.startsWith('#'))
   const isPadded = set.every((line) => /^[^=]*={1,2}$/.test(line))

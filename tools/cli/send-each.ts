@@ -12,18 +12,15 @@ import { type SchemeChoice, schemeOption } from './schemes.ts'
 import { type SecretOptions, secretFileOption } from './secrets.ts'
 import type { Session } from './session.ts'
 
-/** The options that send and replay share. */
 export interface SendingOptions extends SecretOptions, SchemeChoice {
   readonly to?: string
   readonly concurrency: number
-  /** Maximum deliveries per second. */
   readonly rate?: number
   /** Seconds to wait for each response. */
   readonly timeout: number
   readonly showPayload?: boolean
 }
 
-/** Adds the options of sending to a command. */
 export function withSending(command: Command): Command {
   return command
     .option('--to <url>', 'address to send to', addressFrom)
@@ -35,7 +32,6 @@ export function withSending(command: Command): Command {
     .addOption(schemeOption())
 }
 
-/** The address to send to. */
 export function needAddress({ to }: Pick<SendingOptions, 'to'>): string {
   if (to === undefined) throw new CliError('USAGE', 'no address given: pass --to <url>')
   return to
@@ -50,7 +46,6 @@ export interface Sending {
   readonly hint?: string | undefined
 }
 
-/** How the deliveries are sent. */
 export interface SendPlan extends SendingOptions {
   /** Which response is a success: 2xx, or 4xx. */
   readonly expect: 'taken' | 'refused'
@@ -64,13 +59,11 @@ interface SendTally {
   readonly hints: Set<string>
 }
 
-/** A list of deliveries, each created when its turn comes. */
 export interface Sendings {
   readonly length: number
   at(index: number): Sending | undefined
 }
 
-/** Sends all and reports each; exits 0 if all responses are as expected. */
 export async function sendEach(session: Session, plan: SendPlan, sendings: Sendings) {
   const tally: SendTally = { sent: 0, taken: 0, refused: 0, failed: 0, hints: new Set() }
   const url = needAddress(plan)

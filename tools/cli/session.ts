@@ -8,9 +8,7 @@ import { CliError, type ExitCode, exitCodes } from './exit-code.ts'
 import type { Output, TextStream } from './output.ts'
 import type { Config } from './settings.ts'
 
-/** How the run ends. */
 export interface RunEnding {
-  /** Set by the command. */
   exitCode: ExitCode
   /** True if Ctrl-C waits for the change in progress; a second Ctrl-C does not wait. */
   waits?: boolean
@@ -33,7 +31,6 @@ export interface Session {
   readonly ending: RunEnding
 }
 
-/** The texts of a command. */
 export interface Declaration {
   /** Its line in the list of commands; a top-level command has it in the table of program.ts. */
   readonly summary?: string
@@ -42,7 +39,6 @@ export interface Declaration {
   readonly examples: readonly string[]
 }
 
-/** Creates a command whose help shows examples. */
 export function declare(
   name: string,
   { summary = '', details = [`${summary}.`], examples }: Declaration,
@@ -52,14 +48,12 @@ export function declare(
   return command.addHelpText('after', `\nExamples:\n${list}`)
 }
 
-/** Runs a command; returns its exit code. */
 export type CommandRun<Options> = (
   session: Session,
   options: Options,
   args: readonly string[],
 ) => Promise<ExitCode>
 
-/** Connects a command to the function that runs it. */
 export function act<Options>(session: Session, run: CommandRun<Options>) {
   return async function (this: Command): Promise<void> {
     const options = this.optsWithGlobals<Options & Record<string, unknown>>()
@@ -77,11 +71,7 @@ function refuseTwoInputs(options: Readonly<Record<string, unknown>>, args: reado
   throw new CliError('USAGE', 'stdin (-) can be read only once: pass a file')
 }
 
-/**
- * Continues only when confirmed; `warning` says what happens.
- *
- * @throws CliError `CONSENT_MISSING`
- */
+/** Continues only when confirmed; `warning` says what happens. */
 export async function needConsent(
   session: Session,
   { yes }: { readonly yes?: boolean },

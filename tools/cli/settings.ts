@@ -9,7 +9,6 @@ import { suggestion } from '../../src/foundation/check.ts'
 import { CliError } from './exit-code.ts'
 import { statOf } from './files.ts'
 
-/** A loaded config file; `values` has its keys unchanged. */
 export interface Config {
   readonly file?: string
   readonly values: Readonly<Record<string, unknown>>
@@ -44,23 +43,18 @@ function pathOf(command: Command): string {
   return above + command.name()
 }
 
-/** Where the value of an option is looked up, beside the flags. */
 interface SettingSources {
   readonly config: Config
   readonly env: Readonly<Record<string, string | undefined>>
 }
 
-/** Sets the options of the command about to run that were not passed as flags. */
 export function applySettings(root: Command, sources: SettingSources): void {
   root.hook('preAction', (_, command) => {
     for (const option of command.options) applyTo(command, option, sources)
   })
 }
 
-/**
- * Sets one option. commander's `Option.env()` reads the process's environment and accepts an empty
- * variable.
- */
+/** commander's `Option.env()` reads the process's environment and accepts an empty variable. */
 function applyTo(command: Command, option: Option, { config, env }: SettingSources): void {
   const key = option.attributeName()
   if ((command.getOptionValueSource(key) ?? 'default') !== 'default') return
@@ -94,24 +88,17 @@ function readValue(option: Option, value: unknown): unknown {
   }, undefined)
 }
 
-/** A command and all its subcommands. */
 function everyCommand(command: Command): readonly Command[] {
   return [command, ...command.commands.flatMap(everyCommand)]
 }
 
 const keysOf = ({ options }: Command) => options.map((option) => option.attributeName())
 
-/** Tells whether the file has keys that are not options of these commands. */
 export function hasOtherKeys({ values }: Config, root: Command): boolean {
   const known = [...otherKeys, ...everyCommand(root).flatMap(keysOf)]
   return Object.keys(values).some((key) => !known.includes(key))
 }
 
-/**
- * Rejects unknown keys of a file; `root` has every command.
- *
- * @throws CliError `CONFIG_INVALID`
- */
 export function checkKeys({ file, values }: Config, root: Command): void {
   const known = [...otherKeys, ...everyCommand(root).flatMap(keysOf)]
   for (const key of Object.keys(values)) {
@@ -124,10 +111,8 @@ export function checkKeys({ file, values }: Config, root: Command): void {
   }
 }
 
-/** The names of the file in search order. */
 const names = ['ts', 'mts', 'js', 'mjs', 'json'].map((end) => `idv-webhooks.config.${end}`)
 
-/** Finds and loads the config file; a missing one is an empty config. */
 export async function loadConfig(cwd: string, named: string | undefined): Promise<Config> {
   const name = named ?? names.find((one) => existsSync(join(cwd, one)))
   if (name === undefined) return { values: {} }

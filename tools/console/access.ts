@@ -6,7 +6,6 @@ import { isLoopback, isLoopbackAddress } from '../../src/host/loopback.ts'
 import { processState } from '../../src/host/process.ts'
 import { toBase64url } from '../../src/signature/encoding.ts'
 
-/** A refusal of the console, in the service's error form. */
 export class ConsoleRefusal extends Error {
   readonly status: number
   readonly code: string
@@ -18,7 +17,6 @@ export class ConsoleRefusal extends Error {
   }
 }
 
-/** The host that a request names, with its port. */
 function hostOf(request: Request): string {
   return request.headers.get('host') ?? new URL(request.url).host
 }
@@ -51,7 +49,6 @@ function isPassedOn({ headers }: Request): boolean {
   return clients.some((list) => list?.split(',').some((one) => !isLoopbackAddress(one.trim())))
 }
 
-/** Refuses requests that a page of another site makes. */
 export function refuseForeign(request: Request): void {
   const site = request.headers.get('sec-fetch-site')
   // A browser whose user types an address sends no site.
@@ -63,7 +60,6 @@ export function refuseForeign(request: Request): void {
   throw new ConsoleRefusal(403, 'ORIGIN_REFUSED', 'The request comes from another site')
 }
 
-/** A random text that fits into a cookie and an address. */
 const randomText = () => toBase64url(crypto.getRandomValues(new Uint8Array(24)))
 
 /** All ports of a host share its cookies, so the name of a cookie has the port. */
@@ -91,9 +87,7 @@ export function tokenOf(request: Request): { readonly token: string; readonly co
   return { token, cookie: cookieHeader(request, 'idv-console', token) }
 }
 
-/**
- * Tells a request with the token of its page; every process of an app can compare it to the cookie.
- */
+/** Every process of an app can compare the token to the cookie. */
 export function hasToken(request: Request): boolean {
   const known = cookieOf(request, 'idv-console')
   return known !== undefined && request.headers.get('x-console-token') === known
@@ -104,10 +98,8 @@ const showPauseMs = 10_000
 
 /**
  * Admits a browser that has the key of the process: over `fetch` the console knows no address, so
- * only the terminal can tell who is on this machine. Returns undefined if a cookie holds the key, and
- * a redirect that sets the cookie if the address does. A page without the key makes the process show it.
- *
- * @throws ConsoleRefusal 403 `KEY_MISSING`
+ * only the terminal can tell who is on this machine. A page without the key makes the process show
+ * it; a page with the key in its address gets a redirect that sets the cookie.
  */
 export function admitByKey(
   request: Request,

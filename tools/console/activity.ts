@@ -14,7 +14,6 @@ export interface Activity {
   readonly by?: string
 }
 
-/** Called for each activity; it may return a promise. */
 export type TellActivity = (activity: Activity) => unknown
 
 export type ActivityLog = ReturnType<typeof createActivityLog>
@@ -23,7 +22,6 @@ interface Done extends Pick<Activity, 'action' | 'what'> {
   readonly by: string | undefined
 }
 
-/** Keeps the latest thousand; `tell` hears of each as it happens. */
 export function createActivityLog(now: () => Date, tell: TellActivity = () => {}) {
   let activities: readonly Activity[] = []
   const timed = ({ action, what, by }: Done): Activity =>

@@ -1,7 +1,6 @@
 // The console's front end as text. Run from source it is bundled on demand; the build replaces this
 // file with the finished bundle, so that the package needs neither a bundler nor a file beside it.
 
-/** One script and one style sheet. */
 export interface Assets {
   readonly script: string
   readonly style: string
@@ -9,7 +8,6 @@ export interface Assets {
 
 let bundling: Promise<Assets> | undefined
 
-/** The front end; the same promise each time. */
 export function loadAssets(): Promise<Assets> {
   bundling ??= import('../../scripts/bundle-console.ts').then(({ bundleConsole }) =>
     bundleConsole(),

@@ -160,7 +160,6 @@ function isProduction(): boolean {
   }
 }
 
-/** Returns who asks, or throws if they are not allowed. */
 async function admitted(request: Request, { authorize }: InboxConsoleOptions) {
   if (authorize === 'loopback') {
     refuseRemote(request)

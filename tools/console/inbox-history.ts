@@ -11,7 +11,6 @@ export const spans = { '1h': 3_600_000, '24h': 86_400_000, '7d': 604_800_000 } a
 
 export type Span = keyof typeof spans
 
-/** One bar of the chart: how many entries of each state arrived in it. */
 export interface Bucket {
   readonly at: string
   readonly counts: Readonly<Partial<Record<EntryState, number>>>
@@ -25,7 +24,6 @@ export type HandlerRow = Partial<HandlerLatency> & {
 
 export interface History {
   readonly buckets: readonly Bucket[]
-  /** Milliseconds of each. */
   readonly width: number
   readonly handlers: readonly HandlerRow[]
   /** The oldest entry that was read, where there were more. */
@@ -36,7 +34,6 @@ const bars = 60
 const pages = 10
 const pageSize = 500
 
-/** The methods of an inbox that the console reads with. */
 export type InboxReads = Pick<Inbox, 'find' | 'stats'>
 
 /** Reads the entries of a span, newest first, at most five thousand of them. */

@@ -14,10 +14,8 @@ import { ConsoleRefusal } from './access.ts'
 import type { ActivityLog } from './activity.ts'
 import { historyOf, readEntries, type Span, spans } from './inbox-history.ts'
 
-/** The values that the routes get beside a request. */
 export interface ConsoleEnv {
   readonly Bindings: {
-    /** The path at which the console is mounted. */
     readonly base: string
     /** True if the address of the request is known, and was checked. */
     readonly hasAddress?: boolean
@@ -30,11 +28,9 @@ export interface RouteDeps {
   readonly inbox: Inbox
   readonly activity: ActivityLog
   readonly now: () => Date
-  /** True if requests that change the inbox are rejected. */
   readonly readOnly: boolean
 }
 
-/** Every route of the inbox's console, below `/api`. */
 export function inboxRoutes(deps: RouteDeps): Hono<ConsoleEnv> {
   const app = new Hono<ConsoleEnv>()
   addReads(app, deps)

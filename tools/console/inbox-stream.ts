@@ -8,7 +8,6 @@ import { ConsoleRefusal } from './access.ts'
 /** A page asks again after this time, so that `authorize` is asked again too. */
 const maxStreamMs = 5 * 60_000
 
-/** Opens a stream of changes; it ends with its reader, its server and its inbox. */
 export type OpenStream = (context: Context, isServing: () => boolean) => Response
 
 /**

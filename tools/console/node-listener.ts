@@ -17,11 +17,8 @@ export type MountedRequest = IncomingMessage & {
 
 export type MountedListener = (request: MountedRequest, response: ServerResponse) => Promise<void>
 
-/** How a request arrived over node:http. */
 export interface Mounted {
-  /** The part of the path that a framework removed. */
   readonly mount: string
-  /** Tells whether the server still listens. */
   readonly isServing: () => boolean
 }
 

@@ -3,7 +3,6 @@
 import type { Context, Next } from 'hono'
 import { tokenOf } from './access.ts'
 
-/** Configuration that the pages need before their first request. */
 export interface PageConfig {
   readonly door: 'sandbox' | 'inbox'
   readonly title: string
@@ -57,7 +56,6 @@ export function pageResponse(config: PageConfig, request: Request): Response {
   return response
 }
 
-/** The page for a person who is not allowed to see the console. */
 export function refusalResponse(message: string, status: number): Response {
   return htmlResponse(message, `<h1>${escaped(message)}</h1>`, { status })
 }
@@ -77,7 +75,6 @@ ${head}
   return new Response(html, { status, headers: { 'content-type': 'text/html; charset=utf-8' } })
 }
 
-/** The script or the style sheet. */
 export async function assetResponse(name: string): Promise<Response> {
   // Loaded when first asked for: a sandbox in a test never is.
   const { loadAssets } = await import('./assets.ts')

@@ -3,12 +3,10 @@
 import { createHash } from 'node:crypto'
 import { html, raw } from 'hono/html'
 
-/** One thing that the subject fills in. */
 interface StepField {
   readonly label: string
   readonly kind: 'text' | 'email' | 'tel' | 'date' | 'choice' | 'check'
   readonly choices?: readonly string[]
-  /** The `autocomplete` attribute. */
   readonly autocomplete?: string
 }
 
@@ -30,7 +28,6 @@ const choice = (label: string, ...choices: readonly string[]) => {
   return { label, kind: 'choice', choices } as const
 }
 
-/** The form of each step of section 2.1. */
 const forms: Readonly<Record<string, StepForm>> = {
   document: step('Your document', 'Have your passport, driving licence or identity card ready.', {
     type: choice('Kind of document', 'passport', 'drivers_license', 'identity_card'),
@@ -83,7 +80,6 @@ const forms: Readonly<Record<string, StepForm>> = {
 
 const fieldsOf = (name: string) => Object.entries(forms[name]?.fields ?? {})
 
-/** Characters of one field. */
 const maxLength = 200
 
 const rules: Readonly<Record<string, readonly [RegExp, string]>> = {
@@ -91,7 +87,6 @@ const rules: Readonly<Record<string, readonly [RegExp, string]>> = {
   date: [/^\d{4}-\d\d-\d\d$/, 'Please give a date'],
 }
 
-/** Faults of a submitted step, by the name of the field. */
 export function faultsIn(step: string, given: URLSearchParams): Readonly<Record<string, string>> {
   const faultOf = (name: string, { kind, choices }: StepField) => {
     const value = given.get(name)?.trim() ?? ''
@@ -122,7 +117,6 @@ export function givenIn(
   )
 }
 
-/** The data of a verification that the page shows. */
 interface SubjectView {
   readonly company: string
   readonly status: string
@@ -178,7 +172,6 @@ export function subjectResponse(view: SubjectView): Response {
   return pageOf(html`<p class="who">${company}</p>${content}${back ?? ''}`, faults ? 422 : 200)
 }
 
-/** A page that only says something. */
 export function messageResponse(message: string, status: number): Response {
   return pageOf(html`<h1>${message}</h1>`, status)
 }

@@ -41,7 +41,6 @@ export const discover = (session: Session) =>
     .addOption(secretFileOption())
     .action(act(session, discoverScheme))
 
-/** Searches for the scheme of captures and reports it. */
 async function discoverScheme(
   session: Session,
   options: DiscoverOptions,

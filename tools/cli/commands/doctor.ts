@@ -69,7 +69,6 @@ export const doctor = (session: Session) =>
     .addOption(schemeOption())
     .action(act(session, runDoctor))
 
-/** Checks what there is to check, and reports it. */
 async function runDoctor(session: Session, options: DoctorOptions): Promise<ExitCode> {
   const { to, timeout, leaveNothing = false } = options
   const { scheme = schemes.service(), vendor } = chosenSender(session, options)
@@ -103,7 +102,6 @@ async function runDoctor(session: Session, options: DoctorOptions): Promise<Exit
 
 type UncheckedName = 'secret' | 'to' | 'inbox' | 'exact bytes' | 'clock'
 
-/** The checks of a run, and the probes that the run left out. */
 interface CheckReport {
   readonly checks: DoctorCheck[]
   readonly unchecked: (readonly [name: UncheckedName, what: string])[]
@@ -164,7 +162,6 @@ function printFailed({ out }: Session, failed: readonly Examined[]): void {
   else out.data(`${fail}    ${lines.length} probes fail for this reason, such as ${lines[0]}`)
 }
 
-/** Prints the checks, failed ones first. */
 function printChecks({ out }: Session, { checks, unchecked }: CheckReport): void {
   for (const { name, state, message } of [
     ...checks.filter(isFailed),

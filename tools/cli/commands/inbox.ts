@@ -27,7 +27,6 @@ export const inbox = (session: Session) =>
     .addCommand(inboxMove(session))
     .addCommand(inboxSchema(session))
 
-/** Options of `inbox schema`, for applications that may not create their own tables. */
 interface SchemaOptions {
   readonly schema: string
 }

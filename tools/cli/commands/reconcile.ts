@@ -105,7 +105,6 @@ async function reconcileWith(
   return report.complete ? exitCodes.ok : exitCodes.failed
 }
 
-/** Keeps the watermark in a file. */
 function watermarkFile({ cwd }: Session, file: string): WatermarkStore {
   const path = resolve(cwd, file)
   return {

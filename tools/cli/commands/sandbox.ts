@@ -96,7 +96,6 @@ async function run(session: Session, options: SandboxCommandOptions) {
   return exitCodes.ok
 }
 
-/** Prints the API key, and the secret if the caller did not provide it. */
 function announce(out: Session['out'], made: Sandbox, secretFrom: string | undefined): void {
   const { url, baseUrl, apiKey, secret, seed, vendor, publicKey } = made
   const control = `${url}/_sandbox`
@@ -136,7 +135,6 @@ interface WatchedDelivery {
   }[]
 }
 
-/** Prints what happens, until the sandbox closes. */
 async function watch({ out }: Session, { fetch, url }: Sandbox): Promise<void> {
   const printed = new Map<string, number>()
   const { body } = await fetch(`${url}/_sandbox/events`)

@@ -88,7 +88,6 @@ async function run(session: Session, options: SendOptions, [event]: readonly str
   return sendEach(session, plan, { length: times, at: () => sending })
 }
 
-/** Creates each body: the exact bytes of the file, or an example, with fields changed. */
 async function bodyMaker(
   session: Session,
   { file, override: sets = [], remove = [] }: SendOptions,
@@ -105,12 +104,7 @@ async function bodyMaker(
   }
 }
 
-/**
- * Makes a new event of a new entity at each call: in an inbox, later events of one entity wait
- * behind a failed event. A vendor's preset makes the event in the vendor's shape.
- *
- * @throws CliError `EVENT_NAME_UNKNOWN`
- */
+/** In an inbox, later events of one entity wait behind a failed one: each example is of another. */
 export function exampleMaker(event: string, vendor: Vendor | undefined): (now: Date) => unknown {
   const name = vendor ? canonicalName(event) : event
   const known: readonly string[] = vendor ? namesInDialect(vendor) : [...eventNames, ...legacyNames]

@@ -32,10 +32,8 @@ const templates: readonly string[] = [
   ]),
 ]
 
-/** Limits on the candidates. */
 export interface CandidateOptions {
   readonly headers: RawHeaders
-  /** The headers that could be the id. */
   readonly ids: readonly string[]
   readonly hasUrl: boolean
   readonly keys: readonly SchemeDefinition['key'][]
@@ -43,7 +41,6 @@ export interface CandidateOptions {
   readonly templates: readonly string[]
 }
 
-/** Every scheme that a reading of the headers allows. */
 export function* candidatesOf(
   reading: HeaderReading,
   options: CandidateOptions,

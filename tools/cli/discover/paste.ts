@@ -3,7 +3,6 @@ import { inspect } from 'node:util'
 import type { SchemeDefinition } from '../../../src/index.ts'
 import type { Preset } from '../schemes.ts'
 
-/** Code that creates a receiver with the scheme. */
 export function toCode(scheme: SchemeDefinition): string {
   const isTimed = scheme.signed.includes('{timestamp}')
   const definition = isTimed ? { ...scheme, tolerance: 300 } : scheme
@@ -18,7 +17,6 @@ export function toCode(scheme: SchemeDefinition): string {
   ].join('\n')
 }
 
-/** Code that creates a receiver with a preset. */
 export function presetToCode({ name, scheme, vendor }: Preset): string {
   const { authenticity } = scheme
   return [
@@ -33,7 +31,6 @@ export function presetToCode({ name, scheme, vendor }: Preset): string {
   ].join('\n')
 }
 
-/** Describes a scheme in one line. */
 export function inWords({ header, algorithm, encoding, key, signed }: SchemeDefinition): string {
   const how = encoding === 'any' ? 'base64 without padding' : encoding
   return `${header}: HMAC-${algorithm.toUpperCase()} in ${how} over ${JSON.stringify(signed)}, the secret read as ${key}`

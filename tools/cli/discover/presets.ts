@@ -40,13 +40,11 @@ export function eventOf(vendor: Vendor, { delivery: { body } }: NamedCapture) {
   }
 }
 
-/** Returns the definition of a preset's scheme, as `schemes.define` accepts it. */
 export function toDefinition({ scheme }: Preset): SchemeDefinition {
   const { template: _, authenticity: __, addresses: ___, headers, header, ...rest } = scheme
   return { ...rest, header: headers ?? header }
 }
 
-/** A capture on which schemes are tried. */
 export interface CaptureTrial {
   readonly captures: readonly NamedCapture[]
   readonly secrets: readonly NamedSecret[]

@@ -10,7 +10,6 @@ export interface SharedScheme extends SchemeDefinition {
   readonly algorithm: 'sha256' | 'sha512' | 'sha1'
 }
 
-/** One way to read a header as signatures. */
 export interface HeaderReading
   extends Pick<SharedScheme, 'header' | 'algorithm' | 'encoding' | 'grammar'> {
   /** The signature header contains the time. */
@@ -45,7 +44,6 @@ function digestsOf(text: string): readonly DigestForm[] {
   })
 }
 
-/** Every way to read the headers as signatures; empty without a signature. */
 export function readingsOf(headers: RawHeaders): readonly HeaderReading[] {
   const readings = headers.flatMap(([header, value]) => readHeader(header, value.trim()))
   const seen = new Map(readings.map((reading) => [JSON.stringify(reading), reading]))

@@ -15,7 +15,6 @@ import {
   type SharedScheme,
 } from './readings.ts'
 
-/** The only scheme that fits. */
 export interface FoundScheme {
   readonly result: 'found'
   readonly scheme: SharedScheme
@@ -25,10 +24,8 @@ export interface FoundScheme {
   readonly idIsGuess?: true
 }
 
-/** The result of a search. */
 export type SearchResult = FoundScheme | SearchFailure
 
-/** Options of a search. */
 export interface SearchOptions extends CaptureTrial {
   readonly templates: readonly string[]
   /** The signature header to use, if there are several. */
@@ -37,7 +34,6 @@ export interface SearchOptions extends CaptureTrial {
   readonly onProgress?: (tried: number) => void
 }
 
-/** Finds the scheme of captures. */
 export async function searchScheme(options: SearchOptions): Promise<SearchResult> {
   const { captures } = options
   const unsigned = captures.filter(({ delivery }) => !hasSignature(delivery.headers))
@@ -104,9 +100,6 @@ function keysFor(secrets: readonly NamedSecret[]): readonly SchemeDefinition['ke
 const strength = { sha1: 1, sha256: 2, sha512: 3 } as const
 const encodings = ['hex', 'base64', 'base64url', 'any']
 
-/**
- * Chooses the scheme if all fits differ only in their encoding; otherwise the fits are ambiguous.
- */
 function choose(all: readonly SharedScheme[], captures: readonly NamedCapture[]): SearchResult {
   const best = Math.max(...all.map(({ algorithm }) => strength[algorithm]))
   const strong = all.filter(({ algorithm }) => strength[algorithm] === best)

@@ -66,7 +66,6 @@ const proxy =
 
 const useParse = 'parse(verified.delivery) of this package is strict and never throws'
 
-/** Each cause with its meaning and its fix. */
 export const advice = {
   unreachable: ['nothing responds at this address', 'start the app; check host and port'],
   unanswered: [
@@ -194,10 +193,8 @@ export const advice = {
   ],
 } as const satisfies Readonly<Record<string, Advice>>
 
-/** A cause that doctor can name. */
 export type Cause = keyof typeof advice
 
-/** The meaning and the fix of a cause. */
 export function adviceFor(cause: Cause, framework: Framework) {
   const [message, fix]: Advice = advice[cause]
   const text = typeof fix === 'string' ? fix : (fix[framework] ?? fix.other)

@@ -48,7 +48,6 @@ const byCode: Readonly<Record<string, Cause>> = {
   HANDLER_TIMEOUT: 'handler-failed',
 }
 
-/** The cause that keeps every delivery from verification, if there is one. */
 function blockedBy(
   { answer, outcome }: Examined,
   examined: readonly Examined[],
@@ -90,10 +89,6 @@ const alterations: readonly Alteration[] = [
   ['decoded-as-text', 'a body that is not UTF-8', (text) => text],
 ]
 
-/**
- * Signs the bytes that an alteration would make of a failed probe: if the app accepts them, the
- * alteration is proved.
- */
 async function provedAlterations(
   session: Session,
   target: ProbeTarget,

@@ -12,7 +12,6 @@ import { count, spanOf } from '../output.ts'
 import { type NamedSecret, secretsFor } from '../secrets.ts'
 import type { Session } from '../session.ts'
 
-/** A check of the environment. */
 export interface DoctorCheck {
   readonly name: string
   readonly state: 'ok' | 'warning' | 'failed'
@@ -29,7 +28,6 @@ function check(
   return fault ? { name, state: otherwise, message: fault } : { name, state: 'ok', message: ok }
 }
 
-/** Checks the version of Node that runs this. */
 export function checkNode(version: string): DoctorCheck {
   const isOdd = Number.parseInt(version, 10) % 2 === 1
   return check('node', `Node ${version}`, isOdd && `Node ${version} has no long-term support`)
@@ -74,7 +72,6 @@ export function checkClock(
   return check('clock', "the app's clock agrees with ours", Math.abs(seconds) > 30 && fault, state)
 }
 
-/** Opens the inbox, checks it and closes it. */
 export async function checkInbox(
   session: Session,
   found: FoundInbox,

@@ -10,10 +10,8 @@ import type { ExtraHeaders } from '../schemes.ts'
 import type { Session } from '../session.ts'
 import { frameworkOf, keepsHeadersApart } from './advice.ts'
 
-/** The guarantee that a probe tests. */
 export type Guarantee = 'takes' | 'exact bytes' | 'refuses' | 'bounded'
 
-/** A probe: what is sent, and which response is right. */
 interface Probe {
   readonly name: string
   readonly guarantee: Guarantee
@@ -24,21 +22,16 @@ interface Probe {
   readonly headers?: Readonly<Record<string, string>>
   /** Sends the body in this number of pieces, without a Content-Length. */
   readonly pieces?: number
-  /**
-   * True if an inbox keeps the probe, because it verifies and its receiver does not know probes.
-   */
+  /** True if the inbox of an app that does not know probes keeps it. */
   readonly leaves: boolean
-  /** Tells whether a status meets the guarantee. */
   readonly good: (status: number) => boolean
 }
 
-/** The event name of all probes. */
 const probeEvent = 'idv-webhooks.doctor'
 
 /** The event of a probe with an id, in the shape that the receiver reads. */
 type ProbeFrame = (id: string) => object
 
-/** The service's shape. */
 export const serviceFrame: ProbeFrame = (id) => ({ id, event: probeEvent, data: { id: 'doctor' } })
 
 /** A vendor's shape: only what its preset reads, so that no rule takes a probe for a decision. */
@@ -75,14 +68,12 @@ const refuses = probing('refuses', isRefused)
 /** Closing the connection is a refusal as well. */
 const bounds = probing('bounded', (status) => status === 413 || status === 0)
 
-/** How the probes of a run are made; `timed` adds the one with an old signature. */
 interface ProbeOptions {
   readonly frame: ProbeFrame
   readonly run: string
   readonly timed: boolean
 }
 
-/** Makes all probes; each has its own event id. */
 function makeProbes({ frame, run, timed }: ProbeOptions): readonly Probe[] {
   let made = 0
   const id = () => `doctor-${run}-${++made}`
@@ -119,7 +110,6 @@ function makeProbes({ frame, run, timed }: ProbeOptions): readonly Probe[] {
   ]
 }
 
-/** A probe and its result. */
 export interface Examined {
   readonly probe: Probe
   /** `not provable` if the runtime of the app hides what would decide it. */
@@ -128,13 +118,11 @@ export interface Examined {
   readonly outcome: AnswerOutcome
 }
 
-/** Where probes are sent, and how they are signed. */
 export interface ProbeTarget {
   readonly url: string
   readonly secret: readonly Secret[]
   readonly scheme: Scheme
   readonly frame: ProbeFrame
-  /** Headers of every probe. */
   readonly extra: ExtraHeaders
   /** Seconds. */
   readonly timeout: number
@@ -142,9 +130,6 @@ export interface ProbeTarget {
   readonly leaveNothing: boolean
 }
 
-/**
- * Sends every probe, one after the other; `other` is the response to another request.
- */
 export async function examine(
   session: Session,
   target: ProbeTarget,
@@ -175,7 +160,6 @@ export async function examine(
   })
 }
 
-/** Sends a probe, signed over its own bytes or over others. */
 export async function sendProbe(
   session: Session,
   target: ProbeTarget,

@@ -6,7 +6,6 @@ import { canonicalName } from '../../../src/protocol/index.ts'
 import { momentFrom, repeating, someText } from '../option-values.ts'
 import type { Session } from '../session.ts'
 
-/** Their values. */
 export interface FilterOptions {
   readonly state?: readonly EntryState[]
   readonly name?: string
@@ -17,7 +16,6 @@ export interface FilterOptions {
   readonly search?: string
 }
 
-/** Adds the options; the command applies to `states`. */
 export function withFilter(
   command: Command,
   session: Session,
@@ -64,9 +62,7 @@ export function filterOf(options: FilterOptions): EntryFilter {
   })
 }
 
-/**
- * Reads `verification:<id>`, `client:<id>` or an event's own type; the inbox rejects invalid ones.
- */
+/** The inbox rejects invalid ids. */
 export function entityFrom(text: string): string {
   if (/^[^\s:]+:./.test(text)) return text
   throw new InvalidArgumentError(
@@ -74,7 +70,6 @@ export function entityFrom(text: string): string {
   )
 }
 
-/** Finds every entry of a filter, newest first. */
 export async function* entriesOf(inbox: Inbox, filter: EntryFilter): AsyncGenerator<Entry> {
   let cursor: string | undefined
   do {

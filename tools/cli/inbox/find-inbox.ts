@@ -14,7 +14,6 @@ import { CliError, exitCodes } from '../exit-code.ts'
 import type { Session } from '../session.ts'
 import { fromVariable, isPostgresUrl, postgresStoreAt, shownUrl } from './postgres-inbox.ts'
 
-/** The options of commands that open an inbox. */
 export interface InboxChoice {
   readonly inbox?: string
 }
@@ -25,7 +24,6 @@ export const inboxOption = () =>
     'the inbox: a SQLite file, postgres://…, or env:NAME of a variable that holds one (default: IDV_INBOX, else `inbox` of the config file)',
   )
 
-/** An inbox that is not open yet, and where it is. */
 export interface FoundInbox {
   readonly inbox: Inbox
   /** Where the inbox is, for people: its file, or the config file that creates it. */
@@ -35,7 +33,6 @@ export interface FoundInbox {
   readonly encrypted?: boolean
 }
 
-/** How to open it. */
 export interface InboxOpening extends InboxChoice {
   /** `owner` can add entries, and needs the application to be stopped; `operator` is the default. */
   readonly mode?: 'owner' | 'operator'
@@ -43,7 +40,6 @@ export interface InboxOpening extends InboxChoice {
   readonly isChecked?: boolean
 }
 
-/** The chosen inbox; undefined if none was chosen. */
 export async function findInbox(
   session: Session,
   opening: InboxOpening,
@@ -88,11 +84,6 @@ function isInbox(given: unknown): given is Inbox {
   )
 }
 
-/**
- * Opens the inbox, works on it, and closes it.
- *
- * @throws CliError `USAGE` if no inbox was chosen
- */
 export async function withInbox<Result>(
   session: Session,
   opening: InboxOpening,
@@ -113,7 +104,6 @@ export async function withInbox<Result>(
   }
 }
 
-/** Opens an inbox; an error says what to do. */
 export async function openFound(session: Session, { inbox, file }: FoundInbox): Promise<void> {
   try {
     await inbox.open()

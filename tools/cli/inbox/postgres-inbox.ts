@@ -15,15 +15,9 @@ import { CliError } from '../exit-code.ts'
 import { holdsPassword } from '../output.ts'
 import type { Session } from '../session.ts'
 
-/** Tells the address of a database from the name of a file. */
 export const isPostgresUrl = (text: string): boolean => /^postgres(ql)?:\/\//i.test(text)
 
-/**
- * The value of the variable that `env:NAME` names; other texts as they are. A refused value is not
- * repeated: it may hold a password, or be the variable of a secret.
- *
- * @throws CliError `USAGE`
- */
+/** A refused value is not repeated: it may hold a password, or be the variable of a secret. */
 export function fromVariable({ env, cwd }: Pick<Session, 'env' | 'cwd'>, text: string): string {
   const name = /^env:(\w+)$/.exec(text)?.[1]
   const value = name === undefined ? text : env[name]
@@ -42,16 +36,12 @@ export function fromVariable({ env, cwd }: Pick<Session, 'env' | 'cwd'>, text: s
   throw new CliError('USAGE', message)
 }
 
-/** The address without user, password and options. */
 export function shownUrl(text: string): string {
   const url = parsed(text)
   return url ? `postgres://${url.host}${url.pathname}` : 'postgres://…'
 }
 
-/**
- * An address as it is meant; undefined if it does not parse, or has an @ behind its host: a password
- * with an unescaped @ or / then counts as the host and the name of the database.
- */
+/** Undefined for an @ behind the host: an unescaped @ or / of a password shifts every part. */
 function parsed(text: string): URL | undefined {
   if (!URL.canParse(text)) return undefined
   const url = new URL(text)
@@ -59,18 +49,13 @@ function parsed(text: string): URL | undefined {
   return `${url.pathname}${url.hash}${firstName}`.includes('@') ? undefined : url
 }
 
-/** How to open an inbox at an address. */
 interface PostgresOpening {
   readonly cwd: string
   readonly migrate?: boolean
   readonly mode?: 'owner' | 'operator'
 }
 
-/**
- * The store at an address. An operator's command does not make its schema; a move does.
- *
- * @throws CliError `USAGE`, `DRIVER_MISSING`
- */
+/** An operator's command does not make the schema; a move does. */
 export async function postgresStoreAt(
   url: string,
   { cwd, migrate = false, mode = 'owner' }: PostgresOpening,

@@ -19,20 +19,14 @@ const colors: Readonly<Record<EntryState, Style>> = {
 /** Every state, in the order in which an entry passes through them. */
 export const entryStates = Object.keys(colors) as readonly EntryState[]
 
-/** The state of an entry, in color. */
 export const paintState = (out: Output, state: EntryState, width = 0): string =>
   out.paint(colors[state] ?? 'dim', printable(state).padEnd(width))
 
-/** An entry as a line of --json, without its delivery. */
 export function entryRecord({ delivery: _, ...entry }: Entry) {
   return { type: 'entry', ...entry } as const
 }
 
-/**
- * The entry with an id, or with an id that begins so.
- *
- * @throws CliError `ID_AMBIGUOUS`
- */
+/** The entry with an id, or with an id that begins so. */
 export async function entryOf(
   inbox: Inbox,
   id: string,
@@ -50,10 +44,8 @@ export async function entryOf(
   throw new CliError('ID_AMBIGUOUS', `${printable(id)} fits ${fitting.join(', ')}${more}`)
 }
 
-/** An entry of a list. */
 export interface ListedEntry {
   readonly entry: Entry
-  /** When its retry is due. */
   readonly due?: string | undefined
   /** The id of the entry that it waits for. */
   readonly waitsFor?: string | undefined
@@ -119,7 +111,6 @@ function attemptsOf({ attempts, reason, state, generation }: Entry): string {
   ].join(', ')
 }
 
-/** All details of an entry but its payload, as pairs of a label and a value. */
 export function entryDetails(
   out: Output,
   entry: Entry,
@@ -150,7 +141,6 @@ export function entryDetails(
   return details.flatMap(([label, value]) => (value === undefined ? [] : [[label, value] as const]))
 }
 
-/** The payload and address of a delivery, for people. */
 interface ShownDelivery {
   readonly payload: string
   readonly url?: string
@@ -177,7 +167,6 @@ function textOf(body: Uint8Array): string | undefined {
   }
 }
 
-/** Lays out JSON, one field a line; undefined for other text. */
 export function indented(text: string): string | undefined {
   try {
     return JSON.stringify(JSON.parse(text), null, 2)

@@ -29,7 +29,6 @@ export async function serve(session: Session, options: InboxChoice): Promise<voi
 /** The arguments of a call, which the server has checked against the properties. */
 type ToolArguments = Readonly<Record<string, string | number | boolean | readonly string[]>>
 
-/** A tool as the server lists it. */
 interface Tool {
   readonly title: string
   readonly description: string

@@ -11,7 +11,6 @@ import { entriesOf } from '../inbox/filter-options.ts'
 import type { LegacyArrivals, MigrationVerdict } from '../records.ts'
 import type { Session } from '../session.ts'
 
-/** The arrivals that one source saw, counted in any order. */
 export class ArrivalCount {
   readonly source: 'inbox' | 'log'
   readonly #legacy = new Map<string, LegacyArrivals>()
@@ -25,7 +24,6 @@ export class ArrivalCount {
     this.source = source
   }
 
-  /** The latest first. */
   get legacy(): readonly LegacyArrivals[] {
     return [...this.#legacy.values()].sort((one, other) => +other.lastSeen - +one.lastSeen)
   }
@@ -49,7 +47,6 @@ export class ArrivalCount {
 const isLegacy = (receivedName: string) => canonicalName(receivedName) !== receivedName
 const dayOf = (at: Date) => at.toISOString().slice(0, 10)
 
-/** Reads every entry of an inbox. */
 export async function inboxArrivals({ out, signal }: Session, inbox: Inbox): Promise<ArrivalCount> {
   const found = new ArrivalCount('inbox')
   for await (const { id, receivedAt, receivedName, erased, source } of entriesOf(inbox, {})) {
@@ -89,9 +86,7 @@ export async function logArrivals(
 
 type LogLine = Readonly<Record<string, unknown>>
 
-/**
- * Adds the outcomes of a line; a log shipper may have put the line into a JSON string of its own.
- */
+/** A log shipper may have put the line into a JSON string of its own. */
 function addOutcomes(found: ArrivalCount, shipped: string): void {
   let line = shipped
   for (let depth = 0; depth < 3 && /\\"type\\*"/.test(line); depth += 1) {

@@ -4,13 +4,11 @@ import { type ParserOptions, parse } from '@babel/parser'
 import MagicString from 'magic-string'
 import { canonicalName, legacyNames } from '../../../src/protocol/index.ts'
 
-/** A place in a file, starting at 1. */
 export interface SourcePlace {
   readonly line: number
   readonly column: number
 }
 
-/** A literal that is renamed. */
 export interface Edit extends SourcePlace {
   readonly from: string
   readonly to: string
@@ -26,7 +24,6 @@ export interface Finding extends SourcePlace {
   readonly name: string
 }
 
-/** The result for a file. */
 export interface RewrittenSource {
   readonly output: string
   readonly edits: readonly Edit[]
@@ -80,17 +77,12 @@ const someName = new RegExp(`${prefix}(?:\\.|\\\\u)`)
 /** Tells whether a text can contain a legacy name; most files cannot and are not parsed. */
 export const mayHaveLegacyName = (text: string) => someName.test(text)
 
-/** Code that verifies deliveries by itself. */
 const verifies = /\bcreateHmac\b|\btimingSafeEqual\b|\bsubtle\b|x-service-signature|hmac-?sha/i
 const usesPackage = /['"]idv-webhooks(?:\/\w+)*['"]/
 const intended = /\b(?:receivedName|canonicalName|legacyNames)\b/
 const intendedSwitch = /\bswitch\s*\([^)]*\b(?:receivedName|canonicalName)\b/
 
-/**
- * Rewrites the legacy names of a file.
- *
- * @throws SyntaxError when the file cannot be parsed
- */
+/** Throws a SyntaxError if the file cannot be parsed. */
 export function rewriteSource(text: string, file: string): RewrittenSource {
   if (/\bidv-webhooks-ignore-file\b/.test(text)) return { output: text, edits: [], findings: [] }
   const isIgnored = ignoredLines(text)
@@ -214,7 +206,6 @@ function isNode(value: unknown): value is SyntaxNode {
   return typeof value === 'object' && value !== null && 'type' in value && 'start' in value
 }
 
-/** The text of a string, or of a template without holes. */
 function textOf(node: SyntaxNode): string | undefined {
   if (/^StringLiteral(TypeAnnotation)?$/.test(node.type)) return String(node.value)
   if (node.type !== 'TemplateLiteral' && node.type !== 'TSTemplateLiteralType') return undefined

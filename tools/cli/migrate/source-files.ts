@@ -8,7 +8,6 @@ import { statOf } from '../files.ts'
 /** Generated, large, and without event names. */
 const lockFile = /^(package-lock|npm-shrinkwrap)\.json$|^pnpm-lock\.yaml$|\.lockb?$/
 
-/** The source files of paths, each once, in a stable order. */
 export function sourceFiles(cwd: string, paths: readonly string[]): readonly string[] {
   const files = paths.flatMap((path) => {
     const full = resolve(cwd, path)
@@ -37,10 +36,7 @@ function inFolder(folder: string): readonly string[] {
   })
 }
 
-/**
- * Tells whether git could not show or undo a change of the file: it is untracked or has uncommitted
- * changes.
- */
+/** True if git could not show or undo a change of the file. */
 export function hasUncommittedChanges(path: string): boolean {
   const status = git(dirname(path), 'status', '--porcelain', '--ignored', '--', basename(path))
   return Boolean(status)

@@ -32,12 +32,10 @@ export function queryOf(values: QueryFields | URLSearchParams): string {
   return text && `?${text}`
 }
 
-/** The address of a page. */
 export function href(path: readonly string[], values: QueryFields | URLSearchParams = {}): string {
   return `#/${path.map(encodeURIComponent).join('/')}${queryOf(values)}`
 }
 
-/** Goes to a page. */
 export function go(address: string): void {
   location.hash = address
 }

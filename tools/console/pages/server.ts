@@ -14,7 +14,6 @@ export interface FieldProblem {
   readonly message: string
 }
 
-/** A request that was refused, or that got no answer (status 0). */
 export class Problem extends Error {
   readonly status: number
   readonly code: string
@@ -62,7 +61,6 @@ export const change = (said: string, path: string, options: RequestOptions = {})
 type LiveState = 'connecting' | 'live' | 'offline' | 'unavailable'
 
 export const liveState = signal<LiveState>('connecting')
-/** The newest numbers of an inbox; its server sends them all the time. */
 export const stats = signal<InboxStats | undefined>(undefined)
 /** Grows whenever what is shown must be requested again. */
 export const resync = signal(0)

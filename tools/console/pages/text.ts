@@ -16,12 +16,10 @@ export function textOf(bytes: Uint8Array): string | undefined {
   }
 }
 
-/** Characters of a text that are shown. */
 export const maxShown = 200_000
 /** Levels of JSON that are laid out: what is long as well as deep grows with the product of both. */
 const deepest = 50
 
-/** A text, or its beginning. */
 export function cut(text: string): string {
   if (text.length <= maxShown) return text
   return `${text.slice(0, maxShown)}\n… ${text.length - maxShown} more`

@@ -21,7 +21,6 @@ export function serverNow(): number {
   return frozenAt ?? Date.now() + offset
 }
 
-/** The short name of the reader's time zone. */
 export const zone =
   new Intl.DateTimeFormat('en', { timeZoneName: 'short' })
     .formatToParts()
@@ -70,14 +69,12 @@ export function Time({ at }: { readonly at: string | number | null | undefined }
   )
 }
 
-/** The server's time, which runs on. */
 export function Now() {
   tick.value
   const [day, time] = new Date(serverNow()).toISOString().split(/T|\./)
   return <span data-testid="now">{`${day} ${time} UTC`}</span>
 }
 
-/** A length of time in milliseconds, for people. */
 export function duration(ms: number | undefined): string {
   if (ms === undefined) return '–'
   if (ms < 1000) return `${Math.round(ms)} ms`
@@ -95,7 +92,6 @@ export const spans: Readonly<Record<string, readonly [words: string, seconds: nu
   '7d': ['last 7 days', 604_800],
 }
 
-/** A filter by time. */
 export const since = (label: string) => {
   const choices = Object.entries(spans).map(([key, [words]]) => [key, words] as const)
   return { name: 'since', label, choices }

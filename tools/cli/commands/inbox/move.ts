@@ -24,7 +24,6 @@ interface CommandOptions {
   readonly yes?: boolean
 }
 
-/** A store to move from or to, and how it is shown. */
 interface NamedStore {
   readonly where: string
   readonly store: InboxStore

@@ -72,7 +72,6 @@ async function list(session: Session, options: ListOptions) {
   })
 }
 
-/** When a retry is due, and how long that is from now; undefined for entries in other states. */
 function dueText({ state, dueAt }: Entry, now: Date): string | undefined {
   if (state !== 'retry' || !dueAt) return undefined
   const left = dueAt.getTime() - now.getTime()

@@ -8,7 +8,6 @@ import { entryOf } from '../../inbox/print-entry.ts'
 import { count, printable } from '../../output.ts'
 import { act, type Declaration, declare, needConsent, type Session } from '../../session.ts'
 
-/** An action, and the entries that it applies to. */
 interface BulkAction {
   /** "redrive", and the past participle "redriven". */
   readonly verb: string
@@ -24,9 +23,7 @@ interface BulkAction {
   readonly idsConsent?: boolean
   /** True if the action takes entries one by one. */
   readonly isSingle?: boolean
-  /** Returns how many entries were affected; with `states` it skips entries that have left them. */
   act(inbox: Inbox, ids: readonly string[], states?: readonly EntryState[]): Promise<number>
-  /** Tells the user what happens next. */
   readonly afterwards: (many: number) => string
 }
 
@@ -121,7 +118,6 @@ interface BulkRun {
   readonly ids: readonly string[]
 }
 
-/** Applies an action to the named entries, or to all that a filter finds. */
 function runOver(run: BulkRun): Promise<ExitCode> {
   const { session, action, options, ids } = run
   const { out } = session
@@ -154,7 +150,6 @@ function runOver(run: BulkRun): Promise<ExitCode> {
 
 interface ChosenEntries {
   readonly entries: readonly Entry[]
-  /** The states that the filter has asked for. */
   readonly states: readonly EntryState[] | undefined
 }
 

@@ -74,7 +74,6 @@ async function run(session: Session, options: ApplyOptions, [source = '']: reado
   return waiting > 0 ? exitCodes.failed : exitCodes.ok
 }
 
-/** A list that can only be planned. */
 async function exportApi(session: Session, source: string) {
   const invalid = (why: string) => new CliError('EXPORT_INVALID', `${source} ${why}`)
   const content = await readText(session, source)
@@ -101,7 +100,6 @@ function isSubscription(row: Partial<EventSubscription> | null): row is EventSub
   return isText(id) && isText(url) && Array.isArray(events) && events.every(isText)
 }
 
-/** The subscription routes of a sandbox, and what its deliveries show. */
 function sandboxApi(address: string) {
   const base = `${address.replace(/\/+$/, '').replace(/\/(v2\/api|_sandbox)$/, '')}/_sandbox`
   const call = (method: string, path: string, body?: unknown) =>

@@ -77,7 +77,6 @@ const counted = [
   ['deliveries', 'failed'],
 ] as const
 
-/** Describes the changes between two looks, e.g. "1 expired, 3 delivered". */
 function summaryOf(before: Overview, after: Overview): string {
   const happened = counted.flatMap(([kind, status]) => {
     const count = (after[kind][status] ?? 0) - (before[kind][status] ?? 0)

@@ -226,7 +226,6 @@ function wordIn(body = ''): string | undefined {
   }
 }
 
-/** Says what is proved about a rejected attempt, and what to do. */
 function Cause({ of: { ok, code, diagnosis, response } }: { readonly of: DiagnosedAttempt }) {
   if (ok === false) {
     const unknown = { message: 'a receiver with the right secret rejects these bytes', fix: '' }

@@ -8,7 +8,6 @@ import { Card, Failed, Figure, Page } from '../ui/parts.tsx'
 import { DeliveryTable } from './deliveries.tsx'
 import { NewVerification, overview } from './records.tsx'
 
-/** Each figure with the page of its rows, and their states. */
 const figures = [
   ['failed deliveries', 'deliveries', 'failed'],
   ['pending deliveries', 'deliveries', 'pending'],

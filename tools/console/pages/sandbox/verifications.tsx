@@ -113,7 +113,6 @@ function VerificationDetail({ id }: { readonly id: string }) {
   )
 }
 
-/** Actions as they are named once they are done. */
 const done: Readonly<Record<string, string>> = {
   create: 'Created',
   start: 'Started',

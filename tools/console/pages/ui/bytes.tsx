@@ -119,7 +119,6 @@ export function Headers({ pairs }: { readonly pairs: readonly (readonly [string,
   )
 }
 
-/** Two bodies beside each other, with what differs marked in both. */
 export function SideBySide(bodies: Readonly<Record<'signed' | 'received', string>>) {
   const one = visible(bodies.signed)
   const other = visible(bodies.received)

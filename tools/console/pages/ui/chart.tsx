@@ -7,7 +7,6 @@ import { stateWords, toneOf } from './parts.tsx'
 
 interface ChartProps {
   readonly bars: readonly Bucket[]
-  /** The states, from the bottom of a bar to its top. */
   readonly states: readonly EntryState[]
   readonly label: string
 }

@@ -133,10 +133,8 @@ export type Filters = Readonly<Record<string, string | undefined>>
 export interface ListPageProps<Item> extends Omit<TableProps<Item>, 'items' | 'label' | 'idOf'> {
   /** In lower case, the first part of the address. */
   readonly title: string
-  /** The word for a row, in singular and plural. */
   readonly nouns: readonly [one: string, many: string]
   readonly read: (filters: Filters, size: number, signal: AbortSignal) => Promise<Rows<Item>>
-  /** The events after which they are read again. */
   readonly on: readonly string[]
   readonly filters: readonly FilterField[]
   readonly searchHint: string

@@ -192,7 +192,6 @@ interface PageProps extends TitledProps {
   readonly count?: string | undefined
 }
 
-/** `1 mail`, `1,503 mails`. */
 export function counted(count: number, [one, many]: readonly [one: string, many: string]): string {
   return `${count.toLocaleString('en')} ${count === 1 ? one : many}`
 }
@@ -234,7 +233,6 @@ function say(text: string, isBad = false): void {
   setTimeout(end, isBad ? 8000 : 4000)
 }
 
-/** Runs what a button does, and says what became of it: a text that it gives, or its error. */
 async function attempt(work: () => unknown): Promise<void> {
   try {
     const done = await work()
@@ -295,7 +293,6 @@ interface CopyProps {
   readonly text: () => string | Promise<string>
 }
 
-/** A button that copies a text, which is made when it is pressed. */
 export function Copy({ words, label = 'Copy', text }: CopyProps) {
   const work = async () => {
     await navigator.clipboard.writeText(await text())
@@ -314,7 +311,6 @@ export function Copy({ words, label = 'Copy', text }: CopyProps) {
 /** The button that waits for the answer to its question. */
 const asked = signal<ButtonProps | undefined>(undefined)
 
-/** The question and the words that are shown now. */
 export function Answers() {
   const { question, kind, work, words } = asked.value ?? {}
   const close = () => {
