@@ -7,7 +7,7 @@ import { temporaryFolder } from '../inbox/temporary.ts'
 test('a new file takes the next free number and replaces no other file', () => {
   const folder = temporaryFolder()
   const pathOf = (number: number) => join(folder, `${number}.json`)
-  const write = (content: string) => writeNew({ content, pathOf, number: 1 })
+  const write = (content: string) => writeNew(content, 1, pathOf)
   expect(['one', 'two', 'three'].map(write)).toEqual([1, 2, 3].map(pathOf))
   expect([1, 2, 3].map((at) => readFileSync(pathOf(at), 'utf8'))).toEqual(['one', 'two', 'three'])
   expect(readdirSync(folder)).toHaveLength(3)
@@ -19,7 +19,7 @@ test('files that a killed run with this process id has left are no obstacle', ()
   writeFileSync(`${path}.${process.pid}.tmp`, 'half')
   writeWhole(path, 'one')
   writeWhole(path, 'two')
-  expect(writeNew({ content: 'new', pathOf: () => `${path}.new`, number: 1 })).toBe(`${path}.new`)
+  expect(writeNew('new', 1, () => `${path}.new`)).toBe(`${path}.new`)
   expect(readFileSync(path, 'utf8')).toBe('two')
 })
 

@@ -1,7 +1,7 @@
 // Passwords of addresses, in every spelling, are in nothing that the command line prints.
 import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
 import { expect, test } from 'vitest'
-import { fromVariable, postgresStoreAt, shownUrl } from '../../tools/cli/inbox/postgres-inbox.ts'
+import { fromVariable, postgresStoreAt, shownUrl } from '../../tools/cli/inbox/find-inbox.ts'
 import { withoutUser } from '../../tools/cli/output.ts'
 import { refuseSecretArguments } from '../../tools/cli/secrets.ts'
 

@@ -11,7 +11,6 @@ import type { Session } from './session.ts'
 
 export interface NamedCapture extends ReadCapture {
   readonly file: string
-  readonly source: string
 }
 
 /** Reads captures in the given order; of a folder its .json files by name. */
@@ -69,7 +68,7 @@ function fromFile(full: string, path: string): NamedCapture {
 
 function read(file: string, source: string): NamedCapture {
   try {
-    return { ...readCapture(source), file, source }
+    return { ...readCapture(source), file }
   } catch (error) {
     if (!isWebhookError(error)) throw error
     throw CliError.from(error, { message: `${file} is not a capture: ${error.reason}` })

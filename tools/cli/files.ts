@@ -1,11 +1,8 @@
-// Files that a command reads and writes. Writes are synced, and a replaced file is a temporary one
-// renamed over it: a power cut must not lose a journal or a capture.
+// Files that a command reads and writes. A replaced file is a temporary one renamed over it, so that
+// an interruption leaves the old content or the new.
 import { randomUUID } from 'node:crypto'
 import {
-  closeSync,
-  fsyncSync,
   mkdirSync,
-  openSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -16,6 +13,7 @@ import {
 import { dirname, resolve } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { CliError } from './exit-code.ts'
+import type { Session } from './session.ts'
 
 /** The file at a path; undefined if nothing can be reached, such as for a link to itself. */
 export function statOf(path: string): Stats | undefined {
@@ -26,14 +24,9 @@ export function statOf(path: string): Stats | undefined {
   }
 }
 
-interface InputSource {
-  readonly cwd: string
-  readonly stdin: NodeJS.ReadStream
-}
-
 /** Reads a file that the caller named, or stdin for `-`; messages call it `shown`. */
 export async function readInput(
-  { cwd, stdin }: InputSource,
+  { cwd, stdin }: Pick<Session, 'cwd' | 'stdin'>,
   name: string,
   { shown = name, code = 'FILE_MISSING' } = {},
 ): Promise<Buffer> {
@@ -45,7 +38,7 @@ export async function readInput(
   }
 }
 
-export async function readText(session: InputSource, name: string): Promise<string> {
+export async function readText(session: Session, name: string): Promise<string> {
   return new TextDecoder().decode(await readInput(session, name))
 }
 
@@ -57,7 +50,6 @@ function readFailure(error: unknown): string {
   return `cannot be read (${code ?? 'unknown error'}): check that this user may read it`
 }
 
-/** Writes a file atomically: an interruption leaves the old content or the new. */
 export function writeWhole(path: string, content: string, mode = 0o666): void {
   mkdirSync(dirname(path), { recursive: true })
   const temporary = `${path}.${randomUUID().slice(0, 8)}.tmp`
@@ -68,39 +60,18 @@ export function writeWhole(path: string, content: string, mode = 0o666): void {
     rmSync(temporary, { force: true })
     throw error
   }
-  syncFolder(dirname(path))
-}
-
-export interface NewFile {
-  readonly content: string
-  readonly pathOf: (number: number) => string
-  readonly number: number
 }
 
 /** Writes a private file under the first free name from a number on, and returns its path. */
-export function writeNew({ content, pathOf, number }: NewFile): string {
-  for (let at = number; ; at++) {
+export function writeNew(content: string, first: number, pathOf: (at: number) => string): string {
+  for (let at = first; ; at++) {
     const path = pathOf(at)
     mkdirSync(dirname(path), { recursive: true })
     try {
       writeFileSync(path, content, { flag: 'wx', mode: 0o600, flush: true })
-      syncFolder(dirname(path))
       return path
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
     }
-  }
-}
-
-/** Makes the names in a folder durable. */
-function syncFolder(path: string): void {
-  let folder: number | undefined
-  try {
-    folder = openSync(path, 'r')
-    fsyncSync(folder)
-  } catch {
-    // Windows and some file systems open or sync no folder.
-  } finally {
-    if (folder !== undefined) closeSync(folder)
   }
 }

@@ -1,6 +1,5 @@
 // Reads secrets from a file, stdin, the environment or the config file, never from an argument,
 // which any process of the machine can read. No message shows a secret or a value that may be one.
-
 import { parseEnv } from 'node:util'
 import { Option } from 'commander'
 import { isBytes } from '../../src/foundation/bytes.ts'

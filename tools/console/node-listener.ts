@@ -1,6 +1,5 @@
 // The console as a listener of node:http, for http.createServer, Express, Koa and Nest. Loaded by its
 // first request, because other runtimes lack node:http.
-
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { getRequestListener } from '@hono/node-server'
 import { isBytes } from '../../src/foundation/bytes.ts'

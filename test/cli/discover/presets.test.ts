@@ -19,7 +19,7 @@ function captureOf(vector: ByHand, body: Buffer): NamedCapture {
     headers: Object.entries(vector.headers({ body, at, id: 'msg_1', url })),
     body: (vector.sends?.(body) ?? body).toString('base64'),
   })
-  return { ...readCapture(source), file: 'a.json', source }
+  return { ...readCapture(source), file: 'a.json' }
 }
 
 const trial = (secret: string, ...captures: NamedCapture[]) =>

@@ -93,5 +93,5 @@ export async function captured(
     ],
     body: Buffer.from(body).toString('base64'),
   })
-  return { ...readCapture(source), file: 'a.json', source }
+  return { ...readCapture(source), file: 'a.json' }
 }

@@ -153,7 +153,7 @@ async function keep(
   const time = receivedAt.toISOString().replaceAll(/[-:]|\.\d+/g, '')
   const name = (at: number) => `${time}-${String(at).padStart(3, '0')}-${event ?? 'unknown'}.json`
   const pathOf = (at: number) => resolve(cwd, options.dir, name(at))
-  const path = writeNew({ content: `${JSON.stringify(made, null, 2)}\n`, pathOf, number })
+  const path = writeNew(`${JSON.stringify(made, null, 2)}\n`, number, pathOf)
   const file = relative(cwd, path)
   const bytes = body.length
   const verified = proof && { verified: proof.ok, ...(!proof.ok && { code: proof.code }) }

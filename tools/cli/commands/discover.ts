@@ -1,13 +1,14 @@
 // discover: finds the signature scheme of captured deliveries, to be pinned in code. A receiver
 // never guesses a scheme.
+import { inspect } from 'node:util'
 import type { SchemeDefinition } from '../../../src/index.ts'
 import { readCaptures } from '../capture-files.ts'
-import { inWords, presetToCode, toCode } from '../discover/paste.ts'
 import { eventOf, presetsFor, toDefinition } from '../discover/presets.ts'
 import { type FoundScheme, type SearchResult, searchScheme } from '../discover/search.ts'
 import { exitCodes } from '../exit-code.ts'
 import { addressFrom, repeated } from '../option-values.ts'
 import { count, type Output, printable } from '../output.ts'
+import type { Preset } from '../schemes.ts'
 import { needSecrets, type SecretOptions, secretFileOption } from '../secrets.ts'
 import { act, declare, type Session } from '../session.ts'
 
@@ -143,4 +144,31 @@ function remarks(captures: number, found: FoundScheme): readonly string[] {
     [captures === 1 && !idIsGuess, 'one capture verifies; a second one would confirm the scheme'],
   ]
   return all.flatMap(([applies, remark]) => (applies ? [remark] : []))
+}
+
+function toCode(scheme: SchemeDefinition): string {
+  const isTimed = scheme.signed.includes('{timestamp}')
+  const definition = isTimed ? { ...scheme, tolerance: 300 } : scheme
+  const literal = inspect(definition, { compact: 1, breakLength: 100, depth: null })
+  const option = `scheme: schemes.define(${literal.replaceAll('\n', '\n  ')})`
+  return receiverCode(["import { createReceiver, schemes } from 'idv-webhooks'"], [option])
+}
+
+function presetToCode({ name, scheme: { authenticity }, vendor }: Preset): string {
+  const imports = [
+    "import { createReceiver } from 'idv-webhooks'",
+    `import { ${vendor ? 'vendors' : 'senders'} } from 'idv-webhooks/vendors'`,
+  ]
+  const lower = authenticity === 'signature' ? [] : [`authenticity: '${authenticity}'`]
+  return receiverCode(imports, [`${vendor ? 'vendor' : 'scheme'}: ${name}`, ...lower])
+}
+
+function receiverCode(imports: readonly string[], options: readonly string[]): string {
+  const lines = ['secret: process.env.WEBHOOK_SECRET', ...options].map((one) => `  ${one},`)
+  return [...imports, '', 'const receiver = createReceiver({', ...lines, '})'].join('\n')
+}
+
+function inWords({ header, algorithm, encoding, key, signed }: SchemeDefinition): string {
+  const how = encoding === 'any' ? 'base64 without padding' : encoding
+  return `${header}: HMAC-${algorithm.toUpperCase()} in ${how} over ${JSON.stringify(signed)}, the secret read as ${key}`
 }

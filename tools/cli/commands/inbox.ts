@@ -4,10 +4,10 @@ import { act, declare, type Session } from '../session.ts'
 import { inboxForget } from './inbox/forget.ts'
 import { inboxMove } from './inbox/move.ts'
 import { inboxList, inboxShow, inboxStats } from './inbox/read.ts'
-import { inboxDismiss, inboxRedrive, inboxReplay } from './inbox/run-again.ts'
+import { bulkCommands } from './inbox/run-again.ts'
 
-export const inbox = (session: Session) =>
-  declare('inbox', {
+export const inbox = (session: Session) => {
+  const command = declare('inbox', {
     details: [
       'Works beside the application: on a SQLite file, on a Postgres database (with the `pg` or `postgres` of this project), or on `inbox` of the config file. An address with a password comes from the environment: IDV_INBOX, or env:NAME. The key of an encrypted inbox is IDV_INBOX_KEY (new,old during rotation). Payloads are masked.',
     ],
@@ -17,18 +17,12 @@ export const inbox = (session: Session) =>
       'idv-webhooks inbox redrive --inbox inbox.db --state dead --yes',
     ],
   })
-    .addCommand(inboxList(session))
-    .addCommand(inboxShow(session))
-    .addCommand(inboxStats(session))
-    .addCommand(inboxRedrive(session))
-    .addCommand(inboxReplay(session))
-    .addCommand(inboxDismiss(session))
-    .addCommand(inboxForget(session))
-    .addCommand(inboxMove(session))
-    .addCommand(inboxSchema(session))
-
-interface SchemaOptions {
-  readonly schema: string
+  const parts = [
+    ...[inboxList, inboxShow, inboxStats, bulkCommands],
+    ...[inboxForget, inboxMove, inboxSchema],
+  ]
+  for (const part of parts.flatMap((make) => make(session))) command.addCommand(part)
+  return command
 }
 
 const inboxSchema = (session: Session) =>
@@ -42,7 +36,7 @@ const inboxSchema = (session: Session) =>
     .option('--schema <name>', 'the schema that holds the inbox', 'idv_inbox')
     .action(act(session, print))
 
-async function print({ out }: Session, { schema }: SchemaOptions) {
+async function print({ out }: Session, { schema }: { readonly schema: string }) {
   const { postgresSchema } = await import('../../../src/inbox/stores/postgres/postgres.ts')
   const sql = postgresSchema({ schema })
   out.record({ type: 'schema', sql })

@@ -1,11 +1,11 @@
 // The search: which schemes verify every capture. Each is tried with the verify() of a receiver, so
 // a found scheme works.
 import { setImmediate } from 'node:timers/promises'
+import { defined } from '../../../src/foundation/defined.ts'
 import { isWebhookError, type Scheme, type SchemeDefinition, schemes } from '../../../src/index.ts'
 import type { NamedCapture } from '../capture-files.ts'
 import type { SearchFailure } from '../records.ts'
 import type { NamedSecret } from '../secrets.ts'
-import { candidatesOf } from './candidates.ts'
 import { type CaptureTrial, provesBy } from './presets.ts'
 import {
   areOfOneEvent,
@@ -13,6 +13,7 @@ import {
   idHeaders,
   readingsOf,
   type SharedScheme,
+  timeHeaders,
 } from './readings.ts'
 
 export interface FoundScheme {
@@ -39,8 +40,9 @@ export async function searchScheme(options: SearchOptions): Promise<SearchResult
   const unsigned = captures.filter(({ delivery }) => !hasSignature(delivery.headers))
   if (unsigned.length > 0)
     return { result: 'no-signature', files: unsigned.map(({ file }) => file) }
-  let fits = await fitsOf(options)
-  for (const capture of captures.slice(1)) {
+  const [first, ...others] = captures
+  let fits = first ? await fitsOf(options, first) : []
+  for (const capture of others) {
     const kept: SharedScheme[] = []
     for (const fit of fits) if (await proves(options, fit, capture)) kept.push(fit)
     fits = kept
@@ -48,27 +50,19 @@ export async function searchScheme(options: SearchOptions): Promise<SearchResult
   return fits.length > 0 ? choose(fits, captures) : { result: 'no-match' }
 }
 
-async function fitsOf(options: SearchOptions): Promise<SharedScheme[]> {
-  const { captures, secrets, templates, header, url, signal, onProgress } = options
-  const [first] = captures
-  if (!first) return []
-  const { headers } = first.delivery
-  const hasUrl = (url ?? first.delivery.url) !== undefined
-  const bounds = { headers, ids: idHeaders(captures), hasUrl, keys: keysFor(secrets), templates }
+async function fitsOf(options: SearchOptions, first: NamedCapture): Promise<SharedScheme[]> {
+  const { signal, onProgress } = options
   const fits: SharedScheme[] = []
   let tried = 0
-  for (const reading of readingsOf(headers)) {
-    if (header !== undefined && reading.header !== header.toLowerCase()) continue
-    for (const scheme of candidatesOf(reading, bounds)) {
-      tried += 1
-      if (tried % 500 === 0) {
-        onProgress?.(tried)
-        // Lets Ctrl-C take effect.
-        await setImmediate()
-        signal.throwIfAborted()
-      }
-      if (await proves(options, scheme, first)) fits.push(scheme)
+  for (const scheme of candidatesOf(options, first.delivery)) {
+    tried += 1
+    if (tried % 500 === 0) {
+      onProgress?.(tried)
+      // Lets Ctrl-C take effect.
+      await setImmediate()
+      signal.throwIfAborted()
     }
+    if (await proves(options, scheme, first)) fits.push(scheme)
   }
   return fits
 }
@@ -79,15 +73,15 @@ async function proves(
   { delivery }: NamedCapture,
 ): Promise<boolean> {
   const timed = scheme.signed.includes('{timestamp}')
-  let defined: Scheme
+  let candidate: Scheme
   try {
-    defined = schemes.define({ ...scheme, ...(timed && { tolerance: 'none' as const }) })
+    candidate = schemes.define({ ...scheme, ...(timed && { tolerance: 'none' as const }) })
   } catch (error) {
     // The definition is ambiguous.
     if (isWebhookError(error)) return false
     throw error
   }
-  return provesBy(defined, delivery, options)
+  return provesBy(candidate, delivery, options)
 }
 
 /** The ways to read the secrets as keys. */
@@ -131,4 +125,64 @@ function repeatsOwnTime(scheme: SharedScheme, fits: readonly SharedScheme[]): bo
     ({ timestamp, header, signed }) =>
       !timestamp && header === scheme.header && signed === scheme.signed,
   )
+}
+
+const orders: readonly (readonly string[])[] = [
+  ['{body}'],
+  ['{timestamp}', '{body}'],
+  ['{body}', '{timestamp}'],
+  ['{id}', '{body}'],
+  ['{body}', '{id}'],
+  ['{id}', '{timestamp}', '{body}'],
+  ['{timestamp}', '{id}', '{body}'],
+  ['{url}', '{body}'],
+  ['{body}', '{url}'],
+  ['{timestamp}', '{url}', '{body}'],
+  ['{url}', '{timestamp}', '{body}'],
+  ['{id}', '{url}', '{body}'],
+]
+const separators = ['.', '', ':', '\n', '|', ',', '-', '_', ' ']
+
+/** The signed templates that senders use, the simplest first. */
+const templates: readonly string[] = [
+  ...new Set([
+    ...orders.flatMap((order) => separators.map((separator) => order.join(separator))),
+    ...['v0', 'v1'].flatMap((version) =>
+      orders
+        .filter((order) => order.includes('{timestamp}') && order.at(-1) === '{body}')
+        .flatMap((order) => ['.', ':'].map((separator) => [version, ...order].join(separator))),
+    ),
+  ]),
+]
+
+/** Every scheme worth trying on a delivery. */
+function* candidatesOf(
+  { secrets, captures, header, url, templates: own }: SearchOptions,
+  delivery: NamedCapture['delivery'],
+): Generator<SharedScheme> {
+  const { headers } = delivery
+  const keys = keysFor(secrets)
+  const hasUrl = (url ?? delivery.url) !== undefined
+  for (const { timed, ...fixed } of readingsOf(headers)) {
+    if (header !== undefined && fixed.header !== header.toLowerCase()) continue
+    const others = headers.filter(([name]) => name !== fixed.header)
+    const times = timed ? [undefined] : timeHeaders(others)
+    const ids = idHeaders(captures).filter((name) => name !== fixed.header)
+    for (const signed of new Set([...own, ...templates])) {
+      const signsTime = signed.includes('{timestamp}')
+      if ((signed.includes('{url}') && !hasUrl) || (timed && !signsTime)) continue
+      for (const time of signsTime ? times : [undefined]) {
+        for (const id of signed.includes('{id}') ? ids : [undefined]) {
+          if (time !== undefined && time === id) continue
+          const sources = {
+            timestamp: time === undefined ? undefined : { header: time },
+            id: id === undefined ? undefined : { header: id },
+          }
+          for (const key of keys) {
+            yield { name: 'discovered', ...fixed, key, signed, ...defined(sources) }
+          }
+        }
+      }
+    }
+  }
 }

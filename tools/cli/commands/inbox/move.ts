@@ -10,13 +10,13 @@ import {
   moveInbox,
 } from '../../../../src/inbox/index.ts'
 import { CliError, exitCodes } from '../../exit-code.ts'
-import { storeError } from '../../inbox/find-inbox.ts'
 import {
   fromVariable,
   isPostgresUrl,
   postgresStoreAt,
   shownUrl,
-} from '../../inbox/postgres-inbox.ts'
+  storeError,
+} from '../../inbox/find-inbox.ts'
 import { act, declare, needConsent, type Session } from '../../session.ts'
 
 interface CommandOptions {

@@ -9,9 +9,9 @@ import { count, printable } from '../../output.ts'
 import { act, type Declaration, declare, needConsent, type Session } from '../../session.ts'
 
 interface BulkAction {
-  /** "redrive", and the past participle "redriven". */
   readonly verb: string
   readonly past: 'redriven' | 'replayed' | 'dismissed'
+  readonly texts: Declaration
   /** The start of the confirmation, before "12 entries". */
   readonly warning: string
   readonly states: readonly EntryState[]
@@ -21,9 +21,10 @@ interface BulkAction {
   readonly needsId?: (entry: Entry) => boolean
   /** True if entries that the user named need no confirmation. */
   readonly idsConsent?: boolean
-  /** True if the action takes entries one by one. */
-  readonly isSingle?: boolean
+  /** The number of entries that the action takes at a time. */
+  readonly batch: number
   act(inbox: Inbox, ids: readonly string[], states?: readonly EntryState[]): Promise<number>
+  /** Tells the user what happens next. */
   readonly afterwards: (many: number) => string
 }
 
@@ -32,38 +33,7 @@ const again = (many: number) => `your worker runs ${many === 1 ? 'it' : 'them'} 
 const redriving: BulkAction = {
   verb: 'redrive',
   past: 'redriven',
-  warning: 'this runs the handlers that have not succeeded on',
-  states: ['dead', 'skipped', 'retry'],
-  unasked: ['dead', 'skipped'],
-  needsId: ({ reason }) => reason === 'CONFLICT' || reason === 'DISMISSED',
-  idsConsent: true,
-  act: (inbox, ids, state) => inbox.redrive({ id: ids, ...(state && { state }) }),
-  afterwards: again,
-}
-
-const replaying: BulkAction = {
-  verb: 'replay',
-  past: 'replayed',
-  warning: 'this runs every handler again on',
-  states: ['done'],
-  isSingle: true,
-  act: async (inbox, [id = '']) => Number(await inbox.replay(id)),
-  afterwards: again,
-}
-
-const dismissing: BulkAction = {
-  verb: 'dismiss',
-  past: 'dismissed',
-  warning: 'this settles, without running their handlers,',
-  states: ['dead'],
-  isSingle: true,
-  act: async (inbox, [id = '']) => Number(await inbox.dismiss(id)),
-  afterwards: () =>
-    'entries that waited for them can run now; redrive <id> runs a dismissed entry after all',
-}
-
-export const inboxRedrive = (session: Session) =>
-  actionCommand(session, redriving, {
+  texts: {
     summary: 'run dead, skipped or waiting entries again',
     details: [
       'Runs dead and skipped entries again: the named ones, or all that the filter finds. Handlers that have succeeded do not run again. Conflicts and dismissed entries run only if named; entries that wait for a retry run now if named, or with --state retry. Asks for confirmation (--yes) unless they are named.',
@@ -73,10 +43,21 @@ export const inboxRedrive = (session: Session) =>
       'idv-webhooks inbox redrive --inbox inbox.db --state retry --yes',
       'idv-webhooks inbox redrive --inbox inbox.db 01997f3a-2c41-7b5e-9d0a-6f1e2c3b4a59',
     ],
-  })
+  },
+  warning: 'this runs the handlers that have not succeeded on',
+  states: ['dead', 'skipped', 'retry'],
+  unasked: ['dead', 'skipped'],
+  needsId: ({ reason }) => reason === 'CONFLICT' || reason === 'DISMISSED',
+  idsConsent: true,
+  batch: 100,
+  act: (inbox, ids, state) => inbox.redrive({ id: ids, ...(state && { state }) }),
+  afterwards: again,
+}
 
-export const inboxReplay = (session: Session) =>
-  actionCommand(session, replaying, {
+const replaying: BulkAction = {
+  verb: 'replay',
+  past: 'replayed',
+  texts: {
     summary: 'run all handlers of done entries again',
     details: [
       'Runs all handlers of done entries again, with event.source replay: the named ones, or all that the filter finds and whose payload is not erased. Asks for confirmation (--yes).',
@@ -84,28 +65,44 @@ export const inboxReplay = (session: Session) =>
     examples: [
       'idv-webhooks inbox replay --inbox inbox.db --name verification.approved --since 12h',
     ],
-  })
+  },
+  warning: 'this runs every handler again on',
+  states: ['done'],
+  batch: 1,
+  act: async (inbox, [id = '']) => Number(await inbox.replay(id)),
+  afterwards: again,
+}
 
-export const inboxDismiss = (session: Session) =>
-  actionCommand(session, dismissing, {
+const dismissing: BulkAction = {
+  verb: 'dismiss',
+  past: 'dismissed',
+  texts: {
     summary: 'settle dead entries, so that waiting entries can run',
     examples: [
       'idv-webhooks inbox dismiss --inbox inbox.db 01997f3a-2c41-7b5e-9d0a-6f1e2c3b4a59 --yes',
     ],
-  })
-
-function actionCommand(session: Session, action: BulkAction, declaration: Declaration) {
-  const command = declare(action.verb, declaration)
-    .argument('[ids...]', 'ids of entries, or how they begin; without ids the filter chooses')
-    .addOption(inboxOption())
-  return withFilter(command, session, action.states)
-    .option('--yes', 'skip the confirmation prompt')
-    .action(
-      act<BulkActionOptions>(session, (_, options, ids) =>
-        runOver({ session, action, options, ids }),
-      ),
-    )
+  },
+  warning: 'this settles, without running their handlers,',
+  states: ['dead'],
+  batch: 1,
+  act: async (inbox, [id = '']) => Number(await inbox.dismiss(id)),
+  afterwards: () =>
+    'entries that waited for them can run now; redrive <id> runs a dismissed entry after all',
 }
+
+export const bulkCommands = (session: Session) =>
+  [redriving, replaying, dismissing].map((action) => {
+    const command = declare(action.verb, action.texts)
+      .argument('[ids...]', 'ids of entries, or how they begin; without ids the filter chooses')
+      .addOption(inboxOption())
+    return withFilter(command, session, action.states)
+      .option('--yes', 'skip the confirmation prompt')
+      .action(
+        act<BulkActionOptions>(session, (_, options, ids) =>
+          runOver({ session, action, options, ids }),
+        ),
+      )
+  })
 
 interface BulkActionOptions extends FilterOptions, InboxChoice {
   readonly yes?: boolean
@@ -137,8 +134,8 @@ function runOver(run: BulkRun): Promise<ExitCode> {
       out.say(`nothing to ${action.verb}`)
       return isRefused ? exitCodes.failed : exitCodes.ok
     }
-    const what = `${action.warning} ${count(entries.length, 'entry', 'entries')} of ${where}`
     if (!isNamed || !action.idsConsent) {
+      const what = `${action.warning} ${counted(entries.length)} of ${where}`
       await needConsent(session, options, `${what} (${byName(entries)})`)
     }
     const { state = action.unasked } = filter
@@ -148,35 +145,29 @@ function runOver(run: BulkRun): Promise<ExitCode> {
   })
 }
 
-interface ChosenEntries {
-  readonly entries: readonly Entry[]
-  readonly states: readonly EntryState[] | undefined
-}
-
 async function doAll(
-  { session, action }: BulkRun,
+  { session: { out, signal }, action }: BulkRun,
   inbox: Inbox,
-  { entries, states }: ChosenEntries,
+  { entries, states }: { entries: readonly Entry[]; states: readonly EntryState[] | undefined },
 ) {
-  const { out, signal } = session
-  const { past, isSingle, afterwards } = action
+  const { past, batch, afterwards } = action
   const ids = entries.map(({ id }) => id)
-  const size = isSingle ? 1 : 100
   let done = 0
   try {
-    for (let at = 0; at < ids.length; at += size) {
+    for (let at = 0; at < ids.length; at += batch) {
       signal.throwIfAborted()
-      done += await action.act(inbox, ids.slice(at, at + size), states)
-      out.progress(`${Math.min(at + size, ids.length)}/${ids.length} ${past}`)
+      done += await action.act(inbox, ids.slice(at, at + batch), states)
+      out.progress(`${Math.min(at + batch, ids.length)}/${ids.length} ${past}`)
     }
   } finally {
     out.record({ type: past, entries: done, of: ids.length })
-    const all = count(ids.length, 'entry', 'entries')
-    out.data(`${past} ${done} of ${all} (${byName(entries)})`)
+    out.data(`${past} ${done} of ${counted(ids.length)} (${byName(entries)})`)
     if (done > 0) out.say(afterwards(done))
   }
   return done
 }
+
+const counted = (many: number) => count(many, 'entry', 'entries')
 
 /** The named entries that the action applies to; reports why the others are not among them. */
 async function named({ session, action, ids }: BulkRun, inbox: Inbox): Promise<readonly Entry[]> {
@@ -211,8 +202,7 @@ async function filtered({ session, action }: BulkRun, inbox: Inbox, filter: Entr
     out.progress(`${entries.length} found`)
   }
   if (leftOut > 0) {
-    const skipped = `${count(leftOut, 'entry', 'entries')} skipped (CONFLICT or DISMISSED)`
-    out.say(`${skipped}: pass their ids to include them`)
+    out.say(`${counted(leftOut)} skipped (CONFLICT or DISMISSED): pass their ids to include them`)
   }
   // Found newest first, processed in order of arrival.
   return entries.reverse()
