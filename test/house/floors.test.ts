@@ -140,7 +140,7 @@ describe('one dependency, one door', () => {
     ['leven', /^src\/foundation\/check\.ts$/],
     ['@opentelemetry/api', /^src\/observe\/opentelemetry\//],
     ['@nestjs', /^adapters\/nest\.ts$/],
-    ['@modelcontextprotocol', /^tools\/cli\/mcp\/serve\.ts$/],
+    ['@modelcontextprotocol', /^tools\/cli\/commands\/mcp\.ts$/],
     ['commander', /^tools\/cli\/(?!migrate|discover|doctor)/],
     ['@babel/parser', /^tools\/cli\/migrate\/rewrite\.ts$/],
     ['magic-string', /^tools\/cli\/migrate\/rewrite\.ts$/],

@@ -13,7 +13,6 @@ import {
 import { dirname, resolve } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { CliError } from './exit-code.ts'
-import type { Session } from './session.ts'
 
 /** The file at a path; undefined if nothing can be reached, such as for a link to itself. */
 export function statOf(path: string): Stats | undefined {
@@ -24,9 +23,14 @@ export function statOf(path: string): Stats | undefined {
   }
 }
 
+interface InputSource {
+  readonly cwd: string
+  readonly stdin: NodeJS.ReadStream
+}
+
 /** Reads a file that the caller named, or stdin for `-`; messages call it `shown`. */
 export async function readInput(
-  { cwd, stdin }: Pick<Session, 'cwd' | 'stdin'>,
+  { cwd, stdin }: InputSource,
   name: string,
   { shown = name, code = 'FILE_MISSING' } = {},
 ): Promise<Buffer> {
@@ -38,7 +42,7 @@ export async function readInput(
   }
 }
 
-export async function readText(session: Session, name: string): Promise<string> {
+export async function readText(session: InputSource, name: string): Promise<string> {
   return new TextDecoder().decode(await readInput(session, name))
 }
 

@@ -1,6 +1,7 @@
 // The console of an inbox, to be mounted in the user's own app. It decides who may ask;
 // inbox-routes.ts has what the pages read and do.
 import { type Context, Hono } from 'hono'
+import { streamSSE } from 'hono/streaming'
 import { isWebhookError } from '../../src/errors.ts'
 import {
   checkFunction,
@@ -14,7 +15,6 @@ import type { Inbox } from '../../src/inbox/inbox.ts'
 import { admitByKey, ConsoleRefusal, hasToken, refuseForeign, refuseRemote } from './access.ts'
 import { createActivityLog, type TellActivity } from './activity.ts'
 import { type ConsoleEnv, inboxRoutes } from './inbox-routes.ts'
-import { createInboxStream } from './inbox-stream.ts'
 import type { Mounted, MountedListener } from './node-listener.ts'
 import { assetResponse, pageResponse, refusalResponse, setSafeHeaders } from './page.ts'
 
@@ -198,4 +198,57 @@ function refusalOf(error: unknown): ConsoleRefusal {
   return isWebhookError(error) && error.code === 'OPTION_INVALID'
     ? new ConsoleRefusal(400, error.code, error.reason)
     : new ConsoleRefusal(503, 'STORE_UNAVAILABLE', 'The inbox is not available right now')
+}
+
+/** A page asks again after this time, so that `authorize` is asked again too. */
+const maxStreamMs = 5 * 60_000
+
+type OpenStream = (context: Context, isServing: () => boolean) => Response
+
+/**
+ * Reads the inbox every `interval` milliseconds, once for all pages. It does not open an inbox that
+ * was closed: a process that ends would take it from its successor.
+ */
+function createInboxStream(
+  inbox: Pick<Inbox, 'find' | 'stats' | 'isClosed'>,
+  interval: number,
+): OpenStream {
+  const read = async () => {
+    const [stats, { entries }] = await Promise.all([inbox.stats(), inbox.find({ limit: 50 })])
+    const { lag: _, oldestAge: __, ...counts } = stats
+    const states = entries.map(({ id, state, attempts }) => [id, state, attempts])
+    return { stats, seen: JSON.stringify([counts, states]) }
+  }
+  let latest: { readonly at: number; readonly read: ReturnType<typeof read> } | undefined
+  const readOnce = () => {
+    const now = steadyClock().getTime()
+    if (!latest || now - latest.at > interval * 0.9) latest = { at: now, read: read() }
+    return latest.read
+  }
+  return (context, isServing) => {
+    if (inbox.isClosed) throw new ConsoleRefusal(503, 'STORE_UNAVAILABLE', 'The inbox is closed')
+    const response = streamSSE(context, async (stream) => {
+      const send = (event: string, data: unknown = {}) =>
+        stream.writeSSE({ event, data: JSON.stringify(data) })
+      await stream.write(': watching\n\n')
+      let before: string | undefined
+      let isFailing = false
+      for (let left = Math.ceil(maxStreamMs / interval); left > 0; left--) {
+        if (stream.aborted || inbox.isClosed || !isServing()) return
+        const now = await readOnce().catch(() => undefined)
+        if (!now || isFailing) await send(now ? 'available' : 'unavailable')
+        isFailing = !now
+        if (now) await send('stats', now.stats)
+        if (now && before !== undefined && before !== now.seen) await send('changed')
+        before = now?.seen ?? before
+        await stream.sleep(interval)
+      }
+    })
+    // These belong to HTTP/1.1; HTTP/2 does not allow them.
+    for (const name of ['connection', 'transfer-encoding']) response.headers.delete(name)
+    // A proxy that compresses or buffers would hold the events back.
+    response.headers.set('cache-control', 'no-store, no-transform')
+    response.headers.set('x-accel-buffering', 'no')
+    return response
+  }
 }

@@ -26,7 +26,7 @@ import {
   openFound,
 } from '../inbox/find-inbox.ts'
 import { addressFrom, timeoutOption } from '../option-values.ts'
-import { count, printable, spanOf, withoutUser } from '../output.ts'
+import { count, type Output, printable, spanOf, withoutUser } from '../output.ts'
 import {
   chosenSender,
   extraHeaders,
@@ -80,18 +80,18 @@ async function runDoctor(session: Session, options: DoctorOptions): Promise<Exit
   const reach = to && { url: to, extra: extraHeaders(options.header, scheme) }
   const secret = await (reach ? needSecrets : findSecrets)(session, options)
   const found = await findInbox(session, { ...options, isChecked: true })
+  const version = process.versions.node
+  const isOdd = Number.parseInt(version, 10) % 2 === 1
   const checks = [
-    checkNode(process.versions.node),
+    check('node', `Node ${version}`, isOdd && `Node ${version} has no long-term support`),
     ...(await Promise.all(secret.map((one) => checkSecret(one, scheme)))),
   ]
   const isUsable = !checks.some(isFailed)
   if (found) checks.push(...(await checkInbox(session, found)))
-  const unchecked: (readonly [UncheckedName, string])[] = []
-  if (secret.length === 0) {
-    unchecked.push(['secret', 'the secret: set WEBHOOK_SECRET, or pass --secret-file'])
-  }
-  if (!reach) unchecked.push(['to', 'the receiver: pass --to to probe it while it runs'])
-  if (!found) unchecked.push(['inbox', 'the inbox: pass --inbox, or set IDV_INBOX'])
+  const unchecked: Unchecked[] = []
+  if (secret.length === 0) unchecked.push('secret')
+  if (!reach) unchecked.push('to')
+  if (!found) unchecked.push('inbox')
   let failed = 0
   if (reach && isUsable) {
     const frame = vendor ? vendorFrame(vendor) : serviceFrame
@@ -105,11 +105,19 @@ async function runDoctor(session: Session, options: DoctorOptions): Promise<Exit
   return failed > 0 || checks.some(isFailed) ? exitCodes.failed : exitCodes.ok
 }
 
-type UncheckedName = 'secret' | 'to' | 'inbox' | 'exact bytes' | 'clock'
+const uncheckedTexts = {
+  secret: 'the secret: set WEBHOOK_SECRET, or pass --secret-file',
+  to: 'the receiver: pass --to to probe it while it runs',
+  inbox: 'the inbox: pass --inbox, or set IDV_INBOX',
+  'exact bytes': 'what is accepted, and the exact bytes (--leave-nothing)',
+  clock: 'the clock of the app, which sends no Date header',
+} as const
+
+type Unchecked = keyof typeof uncheckedTexts
 
 interface CheckReport {
   readonly checks: DoctorCheck[]
-  readonly unchecked: (readonly [name: UncheckedName, what: string])[]
+  readonly unchecked: Unchecked[]
 }
 
 const isFailed = ({ state }: DoctorCheck) => state === 'failed'
@@ -122,16 +130,10 @@ async function probe(session: Session, target: ProbeTarget, checked: CheckReport
   const asked = { url: address, method: 'GET', headers: extra.all, body: new Uint8Array() }
   out.progress('asks whether anything responds')
   const nowhere = await deliver(asked, { timeout, signal })
-  const isReachable = nowhere.error === undefined
   const clock = checkClock(nowhere.headers.date, session.now(), scheme)
-  if (isReachable && clock) checked.checks.push(clock)
-  if (isReachable && !clock) {
-    checked.unchecked.push(['clock', 'the clock of the app, which sends no Date header'])
-  }
-  if (target.leaveNothing) {
-    const what = 'what is accepted, and the exact bytes (--leave-nothing)'
-    checked.unchecked.push(['exact bytes', what])
-  }
+  if (clock) checked.checks.push(clock)
+  else if (nowhere.error === undefined) checked.unchecked.push('clock')
+  if (target.leaveNothing) checked.unchecked.push('exact bytes')
   const examined = await examine(session, target, nowhere)
   const framework = frameworkOf([...examined.map(({ answer }) => answer), nowhere])
   const causes = await findCauses(session, target, examined)
@@ -142,7 +144,7 @@ async function probe(session: Session, target: ProbeTarget, checked: CheckReport
     out.data(`${out.paint('red', 'cause')}   ${advice.message}  (${cause})`)
     out.data(`${out.paint('green', 'fix')}     ${advice.fix}`)
     const own = failed.filter((one) => causeOf(one, causes) === cause)
-    printFailed(session, own)
+    printFailed(out, own)
   }
   printChecks(session, checked)
   if (framework !== 'unknown') out.say(`${framework} responds at ${printable(withoutUser(url))}`)
@@ -157,7 +159,7 @@ async function probe(session: Session, target: ProbeTarget, checked: CheckReport
 }
 
 /** Prints the probes that failed for one cause; many probes are folded into a line. */
-function printFailed({ out }: Session, failed: readonly Examined[]): void {
+function printFailed(out: Output, failed: readonly Examined[]): void {
   const lines = failed.map(({ probe, answer, outcome }) => {
     const response = [answer.status || '', outcome.code ?? answer.error ?? ''].join(' ').trim()
     return `${words[probe.guarantee]}: ${probe.name}  ${printable(response)}`
@@ -168,21 +170,23 @@ function printFailed({ out }: Session, failed: readonly Examined[]): void {
 }
 
 function printChecks({ out }: Session, { checks, unchecked }: CheckReport): void {
-  for (const { name, state, message } of [
-    ...checks.filter(isFailed),
-    ...checks.filter((one) => !isFailed(one)),
-  ]) {
+  const failedFirst = checks.toSorted((one, other) => +isFailed(other) - +isFailed(one))
+  for (const { name, state, message } of failedFirst) {
     out.record({ type: 'check', name, state, message })
-    const [color, word] = (
-      { ok: ['green', 'pass'], warning: ['yellow', 'warn'], failed: ['red', 'fail'] } as const
-    )[state]
+    const [color, word] = marks[state]
     out.data(`${out.paint(color, word)}    ${printable(name)}: ${printable(message)}`)
   }
-  for (const [name, what] of unchecked) {
+  for (const name of unchecked) {
     out.record({ type: 'unchecked', name })
-    out.say(`not checked: ${what}`)
+    out.say(`not checked: ${uncheckedTexts[name]}`)
   }
 }
+
+const marks = {
+  ok: ['green', 'pass'],
+  warning: ['yellow', 'warn'],
+  failed: ['red', 'fail'],
+} as const
 
 const words: Readonly<Record<Guarantee, string>> = {
   takes: 'accepts',
@@ -220,11 +224,6 @@ function check(
   return fault ? { name, state: otherwise, message: fault } : { name, state: 'ok', message: ok }
 }
 
-function checkNode(version: string): DoctorCheck {
-  const isOdd = Number.parseInt(version, 10) % 2 === 1
-  return check('node', `Node ${version}`, isOdd && `Node ${version} has no long-term support`)
-}
-
 /** Checks the form of a secret; its value is never part of a message. */
 async function checkSecret(secret: NamedSecret, scheme: Scheme): Promise<DoctorCheck> {
   const name = `secret ${secret.id}`
@@ -235,8 +234,11 @@ async function checkSecret(secret: NamedSecret, scheme: Scheme): Promise<DoctorC
   } catch (error) {
     return check(name, '', reasonOf(error), 'failed')
   }
-  const form = `${value.length} characters, read as ${scheme.key}`
-  return check(name, form, secretFault(value, scheme))
+  return check(
+    name,
+    `${value.length} characters, read as ${scheme.key}`,
+    secretFault(value, scheme),
+  )
 }
 
 function secretFault(value: NamedSecret['value'], { key }: Scheme): string | undefined {
@@ -274,17 +276,14 @@ async function checkInbox(session: Session, found: FoundInbox): Promise<readonly
       check('inbox', `${where} opens${file === undefined ? '' : ', and is whole'}`, undefined),
       checkPromises(inbox.capabilities),
       ...(file === undefined ? [] : [checkMode(statSync(file).mode)]),
-      ...(encrypted === undefined ? [] : [checkEncryption(encrypted)]),
+      ...(encrypted === undefined
+        ? []
+        : [check('inbox encryption', 'the key opens it', !encrypted && readable)]),
       ...checkStats(await inbox.stats(), file ?? '<address>'),
     ]
   } finally {
     await inbox.close()
   }
-}
-
-function checkEncryption(encrypted: boolean): DoctorCheck {
-  const fault = !encrypted && 'payloads are readable at rest: see createInbox({ encryption })'
-  return check('inbox encryption', 'the key opens it', fault)
 }
 
 function checkPromises({ survives, order }: StoreCapabilities): DoctorCheck {
@@ -297,6 +296,8 @@ function checkPromises({ survives, order }: StoreCapabilities): DoctorCheck {
   const mayLose = survives === 'restart' && 'may lose acknowledged deliveries in a power cut'
   return check(name, kept, mayLose || (order === 'none' && 'keeps no order within an entity'))
 }
+
+const readable = 'payloads are readable at rest: see createInbox({ encryption })'
 
 /** Payloads are personal data; Windows has no file modes and shows 0o666. */
 function checkMode(mode: number): DoctorCheck {
