@@ -7,20 +7,12 @@ import { type Vendor, vendors } from '../src/vendors/index.ts'
 
 const file = join(import.meta.dirname, '../docs/vendors.md')
 
-/** Options without which a preset cannot be made. */
-const needed: Readonly<Record<string, string>> = {
-  jumio: "{ allow: ['203.0.113.0/24'], proxies: 1 }",
-  smileId: "{ partnerId: '2000' }",
-}
-
 const { jumio, smileId, ...others } = vendors
 const all: readonly Vendor[] = [
   ...Object.values(others).map((make) => make()),
   jumio({ allow: ['203.0.113.0/24'], proxies: 1 }),
   smileId({ partnerId: '2000' }),
 ].toSorted((one, other) => one.title.localeCompare(other.title))
-
-const call = ({ name }: Vendor) => `vendors.${name}(${needed[name] ?? ''})`
 
 function proofOf({ scheme }: Vendor): string {
   const { authenticity, algorithm, header, grammar, bodyJws, tolerance } = scheme
@@ -53,70 +45,41 @@ function repliesOf({ delivery: { success, timeout, retries } }: Vendor): string 
   return told.join(' ').replace(' ,', ',') || '–'
 }
 
-const lastRead = ({ documents }: Vendor) =>
-  documents
-    .map(({ read }) => read)
-    .toSorted()
-    .at(-1)
+/** The vendor's name of an approval, of one of its fixtures. */
+function approvalOf(vendor: Vendor): string {
+  const fixture = vendor.fixtures.find(({ name }) => name === 'verification.approved')
+  return fixture ? `\`${readVendorEvent(vendor, fixture.body)?.receivedName}\`` : '–'
+}
 
 /** A table of all presets. */
 function table(): string {
   const rows = all.map((vendor) => {
-    const tried = `${vendor.triedOn}, ${lastRead(vendor)}`
-    const preset = `[\`${vendor.name}\`](#${anchorOf(vendor)})`
-    const cells = [preset, proofOf(vendor), decisionsOf(vendor), repliesOf(vendor), tried]
-    return `| ${cells.join(' | ')} |`
+    const cells = [proofOf, decisionsOf, repliesOf, approvalOf].map((cell) => cell(vendor))
+    return `| \`${vendor.name}\` | ${cells.join(' | ')} |`
   })
-  const head = '| preset | proof | decisions | success, repeats | tried on, read |'
+  const head = '| preset | proof | decisions | success, repeats | an approval is |'
   return [head, '|---|---|---|---|---|', ...rows].join('\n')
 }
 
-const anchorOf = ({ title }: Vendor) =>
-  title
-    .toLowerCase()
-    .replaceAll(/[^\w -]/g, '')
-    .replaceAll(' ', '-')
-
-/** How to mount one, what its events are, and what its documents leave open. */
-function section(vendor: Vendor): string {
-  const { name, title, scheme, delivery } = vendor
-  const { authenticity } = scheme
-  const secret = `${name.replaceAll(/([A-Z])/g, '_$1').toUpperCase()}_SECRET`
-  const key = name === 'plaid' ? 'plaidKeys' : `process.env.${secret}`
-  const given = [
-    `vendor: ${call(vendor)},`,
-    `secret: ${authenticity === 'ip' ? 'undefined' : key},`,
-    ...(authenticity === 'signature' ? [] : [`authenticity: '${authenticity}',`]),
-  ]
-  const code = `createReceiver({\n${given.map((line) => `  ${line}\n`).join('')}})`
-  const events = eventsOf(vendor)
-  const note = delivery.note ? ` ${sentence(delivery.note)}` : ''
-  return `### ${title}\n\n\`\`\`ts\n${code}\n\`\`\`\n\n${events}${note}`
-}
-
-function eventsOf(vendor: Vendor): string {
-  const read = vendor.fixtures.map(({ name = '', body }) => ({
-    name,
-    own: `\`${readVendorEvent(vendor, body)?.receivedName}\``,
-  }))
-  const example = ['verification.approved', 'verification.expired', 'verification.created']
-    .flatMap((name) => read.find((one) => one.name === name) ?? [])
-    .at(0)
-  const own = [...new Set(read.filter(({ name }) => name === '').map((one) => one.own))]
-  const inWebhook = vendor.reading.rules.some(({ is }) => isDecision(is))
-  const kept = own.filter((one) => !read.some(({ name, own }) => name !== '' && own === one))
+/** What the presets were tested with, and when their documents were read. */
+function tried(): string {
+  const dates = all.flatMap(({ documents }) => documents.map(({ read }) => read)).toSorted()
+  const onVectors = all.filter(({ triedOn }) => triedOn === 'vectors')
+  const names = onVectors.map(({ name }) => `\`${name}\``).join(', ')
   return [
-    ...(example ? [`${example.own} is \`${example.name}\`.`] : []),
-    ...(kept.length > 0 ? [`Not renamed: ${kept.slice(0, 2).join(', ')}.`] : []),
-    ...(inWebhook ? [] : [vendor.decisions ? 'Decisions need `api`.' : 'No event decides.']),
+    `The documents were read between ${dates[0]} and ${dates.at(-1)}.`,
+    `Signatures that the vendor has published verify for ${names}.`,
+    'No preset was tried on a real delivery.',
   ].join(' ')
 }
 
-/** A note as a sentence; one that begins with a name of the vendor's keeps its spelling. */
-const sentence = (text: string) =>
-  /^[a-z]+[._]/.test(text) ? `${text}.` : `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
+/** What the documents of some say besides. */
+function notes(): string {
+  const noted = all.flatMap(({ title, delivery: { note } }) => (note ? [{ title, note }] : []))
+  return noted.map(({ title, note }) => `- **${title}**: ${note}.`).join('\n')
+}
 
-const parts = { presets: table(), 'one by one': all.map(section).join('\n\n') }
+const parts = { presets: table(), tried: tried(), notes: notes() }
 
 /** The page with what is generated in it brought up to date. */
 export function withGenerated(page: string): string {

@@ -38,7 +38,7 @@ export function cashfree(options: { readonly tolerance?: number | 'none' } = {})
       ],
     },
     finality: { final: ['verification.expired'], reversible: [] },
-    delivery: { note: 'events may arrive more than once' },
+    delivery: {},
     fixtures: [
       { name: 'verification.submitted', body: event('KYC_LINK_SUCCESS') },
       { name: 'verification.expired', body: event('KYC_LINK_EXPIRED') },

@@ -43,7 +43,7 @@ export function complycube(): Vendor {
       timeout: 15_000,
       retries: [60_000, 120_000, 480_000],
       success: '2xx',
-      note: 'up to ten repeats, then the webhook is disabled; take check.completed or its outcomes, not both',
+      note: 'ten failures disable the webhook; take check.completed or its outcomes, not both',
     },
     fixtures: [
       { name: 'verification.created', body: event('check.pending', check()) },

@@ -39,7 +39,7 @@ export function didit(): Vendor {
     delivery: {
       retries: [60_000, 240_000],
       success: '2xx',
-      note: 'only 5xx, 404, timeouts and failed connections are repeated; X-Signature-V2 signs a rewritten body and is not needed',
+      note: 'only 5xx, 404, timeouts and failed connections are repeated; X-Signature-V2 is not needed',
     },
     addresses: ['18.203.201.92'],
     fixtures: [

@@ -41,7 +41,7 @@ export function idenfy(): Vendor {
     delivery: {
       timeout: 10_000,
       success: '2xx',
-      note: 'SUSPECTED is left for you to decide',
+      note: 'you decide what SUSPECTED means',
     },
     fixtures: [
       { name: 'verification.submitted', body: scan('APPROVED', false) },

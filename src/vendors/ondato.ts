@@ -73,7 +73,7 @@ export function ondato(options: OndatoOptions = {}): Vendor {
       timeout: 30_000,
       retries: [10, 30, 60, 300, 600, 1800, 3600, 10_800, 21_600].map((seconds) => seconds * 1000),
       success: '2xx',
-      note: 'events may arrive out of order and more than once',
+      note: 'events may arrive out of order',
     },
     addresses: published,
     fixtures: fixtures(),

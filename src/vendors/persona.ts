@@ -56,7 +56,7 @@ export function persona(options: { readonly tolerance?: number | 'none' } = {}):
     },
     delivery: {
       success: '2xx',
-      note: 'Persona-Webhook-Attempts-Left tells how often a delivery will still be tried, Persona-Webhook-First-Attempted-At when it was first tried',
+      note: 'Persona-Webhook-Attempts-Left counts the tries that are left',
     },
     fixtures: [
       { name: 'verification.created', body: inquiry('created') },

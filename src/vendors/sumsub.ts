@@ -45,7 +45,7 @@ export function sumsub(options: { readonly algorithm?: 'sha256' | 'sha512' } = {
       timeout: 5000,
       retries: [300_000, 3_600_000, 18_000_000, 64_800_000],
       success: '2xx',
-      note: 'events of applicant actions are repeated after 30 s, 30 s, 1 min and 5 min; an address that keeps failing is disabled; X-Payload-Digest-Alg names the algorithm',
+      note: 'an address that keeps failing is disabled',
     },
     fixtures: fixtures(),
   })
