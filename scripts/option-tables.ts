@@ -17,7 +17,7 @@ export function optionTables(): { readonly now: string; readonly made: string } 
   const now = readFileSync(page, 'utf8')
   const types = interfacesOf('src')
   const made = now.replace(
-    /^(<!-- from (.*?)(?: without (.*?))? -->\n).*?^(<!-- end -->)/gms,
+    /^(<!--from (.*?)(?: without (.*?))?-->\n).*?^(<!--end-->)/gms,
     (_, head: string, names: string, without: string | undefined, end: string) => {
       const left = new Set(without?.split(' '))
       const rows = new Map<string, Row>()

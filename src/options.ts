@@ -63,12 +63,12 @@ export interface ReceiverOptions<Schemas extends SchemaMap = SchemaMap, Tx = unk
     Omit<ParseOptions, 'source' | 'schemas'> {
   /** Standard Schemas by event name: they replace built-in ones or add your events. */
   readonly schemas?: Schemas
-  /** Stores deliveries before they are acknowledged; a worker handles them then. */
+  /** Stores deliveries before the reply; a worker handles them. */
   readonly inbox?: Keeper<Tx>
   /** Used by `context.fetch()`: a client, or a function from a tenant to its client. */
   readonly client?: ClientOption
   /**
-   * Milliseconds for each handler; then its signal is aborted: `HANDLER_TIMEOUT`.
+   * Milliseconds for each handler, then `HANDLER_TIMEOUT`.
    *
    * @default 10_000
    */
@@ -86,14 +86,14 @@ export interface ReceiverOptions<Schemas extends SchemaMap = SchemaMap, Tx = unk
    */
   readonly maxInFlightBytes?: number
   /**
-   * Milliseconds within which a body must have arrived; then 400 `BODY_INCOMPLETE`.
+   * Milliseconds for a body to arrive, then 400 `BODY_INCOMPLETE`.
    *
    * @default 10_000
    */
   readonly bodyTimeout?: number
   /** Other replies, by kind or code, or a function of outcome and event. */
   readonly respond?: RespondOption | Responder
-  /** Is called with every outcome and attempt. Without it, failures are process warnings. */
+  /** Gets every outcome and attempt. Without it, failures are process warnings. */
   readonly observe?: Observe
   /** Surrounds each run of a handler, e.g. with a span. */
   readonly around?: Around

@@ -45,10 +45,10 @@ export interface ParseOptions {
    * @default 'accept'
    */
   readonly legacy?: 'accept' | 'reject'
-  /** A preset of `idv-webhooks/vendors`: it brings the scheme, the envelope and the names. */
+  /** A preset of `idv-webhooks/vendors`: scheme, envelope and names. */
   readonly vendor?: Vendor
   /**
-   * How a decision of the vendor may be known; one known otherwise reaches no decision's handler.
+   * Where a vendor's decision may come from: `signed`, `api`, `unsigned`.
    *
    * It keeps the vendor's own name, or is read by the vendor's API.
    *

@@ -38,7 +38,7 @@ import { matches, type SignedValues } from './signature/signature.ts'
 /** Options of `verify`. */
 export interface VerifyOptions {
   /**
-   * Verifies deliveries: a secret, a list while rotating, or a function that looks it up.
+   * A secret, a list while rotating, or a function that looks one up.
    *
    * May be undefined for the compiler, as environment variables are; at run time that throws.
    */
@@ -50,7 +50,7 @@ export interface VerifyOptions {
    */
   readonly scheme?: Scheme
   /**
-   * The required proof. A scheme that proves less must be named here to be accepted.
+   * The required proof: name the proof of a scheme that proves less than a signature.
    *
    * @default 'signature'
    */

@@ -9,15 +9,15 @@ export interface Context<Resource = unknown, Tx = unknown> {
   readonly attempt: number
   /** The id of the handler that runs. */
   readonly handler: string
-  /** Equal in all attempts of one event, and in no other event; pass it to the APIs you call. */
+  /** Equal in all attempts of one event, and in no other; pass it to the APIs you call. */
   readonly idempotencyKey: string
-  /** Aborted at the handler's time limit and when the receiver drains; pass it on too. */
+  /** Aborted at the handler's time limit and by a drain; pass it on. */
   readonly signal: AbortSignal
   /** The id of the secret that signed it, if the secret has one. */
   readonly secretId?: string
   /** The tenant of that secret, if it has one. */
   readonly tenant?: string
-  /** Proof of origin: a signature, or no more than a shared token or an address. */
+  /** The proof of origin: `signature`, `timestamp`, `token` or `ip`. */
   readonly authenticity?: Authenticity
   /** The exact bytes, `headers`, `url` and `receivedAt`. */
   readonly delivery: VerifiedDelivery
@@ -59,18 +59,16 @@ export type Around = (run: () => Promise<unknown>, event: WebhookEvent, context:
 
 /** Options of a handler. */
 export interface HandlerOptions {
-  /**
-   * Its name in outcomes and checkpoints; keep it over releases. Default: pattern and number.
-   */
+  /** The handler's name in outcomes and checkpoints; keep it over releases. */
   readonly id?: string
   /**
-   * With an inbox, after a newer event of the entity: run, `skip`, or `refetch` the current data.
+   * After a newer event of the entity (inbox): run, `skip`, or `refetch` the current data.
    *
    * @default 'deliver'
    */
   readonly stale?: 'deliver' | 'skip' | 'refetch'
   /**
-   * With an inbox, gives the handler `context.tx`; such handlers take turns on SQLite.
+   * Gives the handler `context.tx` (inbox); such handlers take turns on SQLite.
    *
    * @default false
    */

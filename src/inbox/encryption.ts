@@ -14,7 +14,7 @@ export interface EncryptionOptions {
   /** Older keys, to decrypt older content. */
   readonly previous?: readonly EncryptionKey[]
   /**
-   * Accepts entries stored before encryption was enabled, too; remove it once they are handled.
+   * Accepts unencrypted entries, too; remove it once they are handled.
    *
    * While this is on, anyone who can write to the store can inject events. Without it such entries
    * become dead letters (`UNREADABLE`).

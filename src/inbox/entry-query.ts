@@ -19,7 +19,7 @@ export interface EntryFilter {
   readonly tenant?: string | null
   /** Received since then. */
   readonly since?: Date | string
-  /** Part of the entry's id or the event's name, or the whole id of an event or its entity. */
+  /** Part of an entry's id or an event's name, or the id of an event or entity. */
   readonly search?: string
 }
 

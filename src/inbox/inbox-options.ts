@@ -44,22 +44,22 @@ export interface InboxOptions<Tx = unknown> {
   readonly retention?: Partial<RetentionDays>
   /** Encrypts payloads and kept headers at rest. */
   readonly encryption?: EncryptionOptions
-  /** Guarantees that the store must give: `survives`, `tx`, `order`, `shared`, `erases`. */
+  /** Guarantees that the store must give: `survives tx order shared erases`. */
   readonly needs?: Partial<Omit<StoreCapabilities, 'dedupeDays' | 'fairness'>>
   /**
-   * Milliseconds for the store to keep a delivery, after which the reply is 503.
+   * Milliseconds for the store to keep a delivery, then 503.
    *
    * @default 2_000
    */
   readonly timeout?: number
   /**
-   * Milliseconds after which the claim of a worker that has died lapses.
+   * Milliseconds until the claim of a dead worker lapses.
    *
    * @default 60_000
    */
   readonly lease?: number
   /**
-   * A clock for tests. Default: the store's clock if it is shared, else a clock that never goes back.
+   * A clock for tests.
    *
    * The standard clock counts the time in which the machine slept. Leases of a shared store always go
    * by the store's clock.

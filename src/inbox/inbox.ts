@@ -38,7 +38,7 @@ export interface Inbox<Tx = unknown> {
   /** The guarantees of the store; `dedupeDays` is the retention of keys. */
   readonly capabilities: StoreCapabilities
   /**
-   * Opens the store. The first delivery and `worker.start()` do so themselves.
+   * Opens the store, as the first delivery and `worker.start()` do.
    *
    * @throws WebhookError `STORE_FAILED`, `STORE_UNSUITABLE`
    */
@@ -53,11 +53,11 @@ export interface Inbox<Tx = unknown> {
   readonly isClosed: boolean
   /** Resolves after the commit that stores the delivery; rejects if nothing was committed. */
   keep(arrival: Arrival): Promise<Kept>
-  /** Resolves to a page of entries, newest first, at most 500, without their payloads. */
+  /** Resolves to a page of at most 500 entries, newest first, without payloads. */
   find(query?: EntryQuery): Promise<EntryPage>
   /** Resolves to one entry; `{ withDelivery: true }` includes its payload. */
   get(id: string, options?: GetOptions): Promise<Entry | undefined>
-  /** Counts entries by state; `lag` tells how long the longest waiting one is overdue. */
+  /** Counts entries by state; `lag` is how long the oldest is overdue, in milliseconds. */
   stats(options?: StatsOptions): Promise<InboxStats>
   /**
    * Resolves to the first event of an entity once it is done, or to undefined at the `timeout`.
@@ -70,22 +70,22 @@ export interface Inbox<Tx = unknown> {
    */
   waitFor(entity: Entity | string, options: WaitForOptions): Promise<WebhookEvent | undefined>
   /**
-   * Gives dead or skipped entries to the handlers that have not succeeded; returns how many.
+   * Gives dead or skipped entries to the handlers that have not succeeded.
    *
    * An id or `state: 'retry'` includes entries that wait for their retry: they run at once.
    */
   redrive(filter: EntryFilter | string): Promise<number>
-  /** Runs every handler of a done entry again, with `event.source: 'replay'`. */
+  /** Runs every handler of a done entry again. */
   replay(id: string): Promise<boolean>
-  /** Sets a dead entry aside: only a redrive by its id runs it, and its entity continues. */
+  /** Sets a dead entry aside, so that its entity continues. */
   dismiss(id: string): Promise<boolean>
   /**
-   * Erases the payloads of an entity, and of a client's verifications; returns how many.
+   * Erases the payloads of an entity, and of a client's verifications.
    *
    * Without `tenant` it does so for every tenant that has an entity of this id.
    */
   forget(entity: Entity | string, options?: ForgetOptions): Promise<number>
-  /** Erases what is past its retention. A worker does so at its start and every hour. */
+  /** Erases what is past its retention, as a worker does every hour. */
   purge(): Promise<Purged>
 }
 

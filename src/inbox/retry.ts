@@ -4,19 +4,19 @@ import { checkWholeNumber, invalid } from '../foundation/check.ts'
 /** The `retry` option. */
 export interface RetryOptions {
   /**
-   * The maximum number of attempts. A crash counts as one, a drain does not.
+   * The most attempts; a crash counts, a drain does not.
    *
    * @default 12
    */
   readonly attempts?: number
   /**
-   * The longest wait after each attempt in milliseconds; the last one repeats.
+   * The longest wait after each attempt, in milliseconds; the last repeats.
    *
    * @default [1_000, …, 28_800_000]
    */
   readonly delays?: readonly number[]
   /**
-   * Gives a number from 0 to 1 that picks the wait between 0 and the longest.
+   * Picks each wait between 0 and the longest.
    *
    * @default Math.random
    */

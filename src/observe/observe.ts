@@ -35,7 +35,7 @@ export interface OutcomeObserved extends Timed {
   readonly eventId?: string
   readonly source?: EventSource
   readonly vendor?: string
-  /** Proof of origin: a signature, or no more than a shared token or an address. */
+  /** The proof of origin: `signature`, `timestamp`, `token` or `ip`. */
   readonly authenticity?: Authenticity
   readonly secretId?: string
   readonly tenant?: string
@@ -52,7 +52,7 @@ export interface AttemptObserved extends Timed {
   readonly name: string
   readonly eventId?: string
   readonly vendor?: string
-  /** Proof of origin: a signature, or no more than a shared token or an address. */
+  /** The proof of origin: `signature`, `timestamp`, `token` or `ip`. */
   readonly authenticity?: Authenticity
   readonly tenant?: string
   readonly handler: string

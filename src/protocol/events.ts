@@ -57,13 +57,13 @@ export interface Issue {
 export type DecidedBy = 'signed' | 'api' | 'unsigned'
 
 interface EventDetails {
-  /** The envelope's id, if it has one; to recognise duplicates use `context.idempotencyKey`. */
+  /** The envelope's id; to recognise duplicates use `context.idempotencyKey`. */
   readonly id?: string
-  /** The name that arrived: a legacy name, a vendor's own name, or `name` itself. */
+  /** The name that arrived: a legacy name, a vendor's name, or `name`. */
   readonly receivedName: string
   /** The vendor that sent it, if the receiver has a preset. */
   readonly vendor?: string
-  /** The body as the vendor sent it, or its event of several, if the receiver has a preset. */
+  /** The vendor's own JSON of this event, if the receiver has a preset. */
   readonly raw?: unknown
   /** How the decision of a vendor is known; absent for other events. */
   readonly decidedBy?: DecidedBy
@@ -71,7 +71,7 @@ interface EventDetails {
   readonly occurredAt?: Date
   /** Where `data` does not fit the event's schema: `{ path, message }[]`, absent if it fits. */
   readonly issues?: readonly Issue[]
-  /** `webhook`, `reconcile` (found through the API) or `replay` (run again from stored bytes). */
+  /** `webhook`, `reconcile` (found through the API) or `replay` (run again). */
   readonly source: EventSource
 }
 
@@ -81,7 +81,7 @@ export interface KnownEvent<Name extends string = EventName, Data = unknown> ext
   readonly name: Name
   /** Whether this version, or `schemas`, knows the name; it narrows the type. */
   readonly known: true
-  /** `{ type, id }` of the resource that the event is about, and whose order is kept. */
+  /** `{ type, id }` of the resource; its events are handled in order. */
   readonly entity: Entity
   /** The resource, typed by the name; `unknown` for an unknown event. */
   readonly data: Data

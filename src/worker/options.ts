@@ -18,13 +18,13 @@ export interface WorkerOptions {
    */
   readonly concurrency?: number
   /**
-   * Milliseconds that running handlers get when the worker drains; a day at most.
+   * Milliseconds that running handlers get at a drain; a day at most.
    *
    * @default 10_000
    */
   readonly grace?: number
   /**
-   * Signals at which the process drains and exits with 0, e.g. `['SIGTERM', 'SIGINT']`.
+   * Signals at which the process drains and exits: `['SIGTERM', 'SIGINT']`.
    *
    * New deliveries get 503, nothing is claimed, requests and handlers end, the store is closed. The
    * worker listens from `start` to a drain, and during each `runOnce`.
@@ -33,7 +33,7 @@ export interface WorkerOptions {
    */
   readonly signals?: readonly ('SIGTERM' | 'SIGINT' | 'SIGHUP' | 'SIGQUIT')[]
   /**
-   * Reports `silence` after this many median intervals without a delivery (and a minute).
+   * Reports `silence` after this many median intervals without a delivery.
    *
    * @default 10
    */
@@ -49,13 +49,13 @@ export interface RunOnceOptions {
    */
   readonly limit?: number
   /**
-   * Milliseconds after which nothing more is claimed, and nothing more erased.
+   * Milliseconds after which the worker claims and erases nothing more.
    *
    * @default Infinity
    */
   readonly timeout?: number
   /**
-   * Milliseconds after `timeout` at which handlers are aborted, for hosts that freeze.
+   * Milliseconds after `timeout` until handlers are aborted.
    *
    * A handler that had at least half of the time has timed out, which counts an attempt; any other is
    * released, and begins again in a later run.

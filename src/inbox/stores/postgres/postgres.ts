@@ -50,7 +50,7 @@ export interface PostgresStoreOptions {
    */
   readonly schema?: string
   /**
-   * `failover` declares a synchronous standby; opening the store verifies it.
+   * `failover` requires a synchronous standby.
    *
    * With PGlite the default is less.
    *
@@ -58,7 +58,7 @@ export interface PostgresStoreOptions {
    */
   readonly survives?: 'power-cut' | 'failover'
   /**
-   * Learns at once what other processes keep; with `false` a worker looks once a second.
+   * Wakes workers at once; with `false` they poll once a second.
    *
    * It uses a connection. The default is false with `mode: 'operator'`.
    *
@@ -66,7 +66,7 @@ export interface PostgresStoreOptions {
    */
   readonly listen?: boolean
   /**
-   * Creates and updates the schema; with `false` run the SQL of `inbox schema` first.
+   * Creates and updates the schema; with `false` run the SQL of `inbox schema`.
    *
    * `postgresSchema()` gives that SQL. The default is false with `mode: 'operator'`.
    *
@@ -74,13 +74,13 @@ export interface PostgresStoreOptions {
    */
   readonly migrate?: boolean
   /**
-   * Milliseconds for one statement, after which its connection is destroyed.
+   * Milliseconds for one statement; then its connection is destroyed.
    *
    * @default 5_000
    */
   readonly timeout?: number
   /**
-   * `operator` finds, redrives and forgets beside the application, and keeps nothing.
+   * `operator` opens the inbox to find, redrive and forget.
    *
    * It neither claims nor migrates, and leaves the key as it is.
    *

@@ -22,7 +22,7 @@ export type { SqliteTransaction } from './transaction.ts'
 /** Options of `sqliteStore`. */
 export interface SqliteStoreOptions {
   /**
-   * `'better-sqlite3'`, another module with such a class, or a function that opens a database.
+   * `'better-sqlite3'`, a module like it, or a function that opens a database.
    *
    * @default 'node:sqlite'
    */
@@ -36,7 +36,7 @@ export interface SqliteStoreOptions {
    */
   readonly check?: 'integrity' | 'quick'
   /**
-   * `operator` opens the file beside its owner: it finds, redrives and forgets, and keeps nothing.
+   * `operator` opens the file beside its owner: to find, redrive and forget.
    *
    * @default 'owner'
    */
