@@ -70,7 +70,7 @@ export function logOutcomes(options: LogOptions = {}): Observe {
       error: describeError(error),
     }))
     const details = { ...seen, ...(handlers.length > 0 && { handlers }) }
-    if (!isDiagnosable(seen) || !mayDiagnose(seen.at)) return write(toLine(details))
+    if (!isDiagnosable(seen) || !mayDiagnose(seen.at.getTime())) return write(toLine(details))
     const line = (more?: object) => write(toLine({ ...details, ...more }))
     return seen.diagnose().then(
       (diagnosis) => line(diagnosis ? { diagnosis } : hintFor(seen)),
@@ -101,12 +101,12 @@ function isDiagnosable({ code }: OutcomeObserved): boolean {
   return code === 'SIGNATURE_MISMATCH' || code === 'TIMESTAMP_OUTSIDE_TOLERANCE'
 }
 
-/** Limits calls to `max` in each minute of `at`. */
-function perMinute(max: number): (at: Date) => boolean {
+/** Limits calls to `max` in each minute of `at`, in milliseconds. */
+function perMinute(max: number): (at: number) => boolean {
   let minute = 0
   let spent = 0
   return (at) => {
-    const now = Math.floor(at.getTime() / 60_000)
+    const now = Math.floor(at / 60_000)
     if (now !== minute) {
       minute = now
       spent = 0
@@ -239,11 +239,12 @@ export class Observers {
   }
 
   /** The default observer gets failures, conflicts and, in development, some refusals only. */
-  outcome(outcome: Outcome, { bytes, began, event, headers, source }: Observed): Outcome {
+  outcome(outcome: Outcome, passage: Observed): Outcome {
     const isConflict = outcome.kind === 'duplicate' && outcome.conflict === true
-    const isRejected = outcome.kind === 'rejected' && this.#warnsOfRejection(headers)
+    const isRejected = outcome.kind === 'rejected' && this.#warnsOfRejection(passage)
     const isWarned = outcome.kind === 'failed' || isConflict || isRejected
     if (isWarned || this.hearsAll) {
+      const { bytes, began, event, source } = passage
       const duration = performance.now() - began
       const observed = { ...timed(this.now(), duration), bytes, event }
       const seen = new SeenOutcome(outcome, observed)
@@ -272,11 +273,11 @@ export class Observers {
     this.#observer(seen, isWhole ? { whole: inspectError(report.error) } : {})
   }
 
-  #warnsOfRejection(headers: HeaderIndex): boolean {
-    if (this.hearsAll || !isDevelopment()) return false
+  #warnsOfRejection({ began, headers }: Observed): boolean {
+    // The budget first: a flood of forgeries must not read the environment each time.
+    if (this.hearsAll || !this.#mayWarn(began) || !isDevelopment()) return false
     // `doctor` reports its probes itself.
-    if (headers.values('user-agent')[0] === probeAgent) return false
-    return this.#mayWarn(this.now())
+    return headers.values('user-agent')[0] !== probeAgent
   }
 }
 
