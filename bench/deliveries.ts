@@ -49,6 +49,16 @@ export function headersOf(body: Uint8Array, signature?: string): Record<string, 
   }
 }
 
+/** The headers that every route needs, its own and its peers'. */
+export function requestHeaders(body: Uint8Array, signature: string): Record<string, string> {
+  return {
+    ...headersOf(body, signature),
+    'x-hub-signature-256': `sha256=${signature}`,
+    'x-github-event': 'check_run',
+    'x-github-delivery': '1',
+  }
+}
+
 /** The headers of Standard Webhooks, under the prefix that each of its libraries reads. */
 function standardHeaders(body: Uint8Array, prefix: 'webhook' | 'svix') {
   const id = 'msg_2a'

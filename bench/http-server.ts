@@ -2,16 +2,19 @@
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
+import { toNodeHandler } from 'srvx/node'
 import { sampleOf } from './areas/process.ts'
 import { type Framework, loadRoute } from './servers/load.ts'
-import type { Way } from './servers/route.ts'
+import type { FetchHandler, Way } from './servers/route.ts'
 
-const [framework, way] = process.argv.slice(2) as [Framework, Way]
-const makeRoute = await loadRoute(framework)
+const [framework, way] = process.argv.slice(2) as [Framework | 'srvx', Way]
+const isSrvx = framework === 'srvx'
+const makeRoute = await loadRoute(isSrvx ? 'fetch' : framework)
 const route = await makeRoute(way, sampleOf('2K'))
 if (!route) throw new Error(`${framework} has no route of ${way}`)
-const listener: RequestListener =
-  'fetch' in route ? getRequestListener(route.fetch) : route.listener
+const overFetch = (handler: FetchHandler) =>
+  (isSrvx ? toNodeHandler(handler) : getRequestListener(handler)) as RequestListener
+const listener = 'fetch' in route ? overFetch(route.fetch) : route.listener
 const server = createServer(listener)
 server.listen(0, '127.0.0.1', () => {
   process.stdout.write(`port ${(server.address() as AddressInfo).port}\n`)

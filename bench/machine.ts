@@ -23,12 +23,14 @@ export function versions(): string {
     name,
     join(here, '../node_modules', name),
   ])
-  const ours = `idv-webhooks ${manifest(join(here, '../package.json')).version}`
+  const ours = `idv-webhooks ${ownVersion()}`
   const others = [...own, ...peers].map(
     ([name = '', folder = '']) => `${name} ${manifest(join(folder, 'package.json')).version}`,
   )
   return [ours, ...others].join(', ')
 }
+
+export const ownVersion = () => manifest(join(here, '../package.json')).version
 
 interface Manifest {
   readonly version: string

@@ -7,13 +7,14 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { toSvg } from './chart.ts'
 import { install } from './install.ts'
-import { machine, versions } from './machine.ts'
+import { machine, ownVersion, versions } from './machine.ts'
+import { publish } from './publish.ts'
 import { type Area, isContradicted, joined, type Report, type Section } from './section.ts'
 import { toMarkdown, verdicts } from './table.ts'
 
 const here = import.meta.dirname
 /** Sections whose charts stand in docs/performance.md. */
-const published = ['everything-2K', 'wrong-signature-2K']
+const charts = ['everything-2K', 'wrong-signature-2K']
 const areas = readdirSync(join(here, 'areas')).map((file) => file.replace(/\.ts$/, ''))
 
 const { values, positionals } = parseArgs({
@@ -23,7 +24,7 @@ const { values, positionals } = parseArgs({
     /** Sizes, or the frameworks of http. */
     only: { type: 'string', multiple: true },
     node: { type: 'string' },
-    /** Puts the charts that docs/performance.md shows into docs/images. */
+    /** Writes the tables of docs/performance.md, and the charts that it shows. */
     publish: { type: 'boolean', default: false },
     /** Measures once and prints JSON: how this file runs itself. */
     once: { type: 'string' },
@@ -64,8 +65,10 @@ async function all(wanted: readonly string[]): Promise<void> {
     writeFileSync(join(out, `${name}.md`), markdown)
     draw(reports, origin, out)
     if (values.publish) {
-      const shown = reports.filter(({ id }) => published.includes(id))
+      const shown = reports.filter(({ id }) => charts.includes(id))
       draw(shown, origin, join(here, '../docs/images'))
+      const { published: tables = [] } = await load(name)
+      publish(tables, reports, { node: majorOf(node), machine: origin, version: ownVersion() })
     }
     missed.push(...reports.flatMap(verdicts).filter(({ ok }) => !ok))
   }
@@ -115,11 +118,19 @@ async function load(name: string): Promise<Area> {
 /** The Node that measures: the one of npm scripts, or 24, which is installed here. */
 function nodeOf(major: string | undefined): string {
   const node = major === '24' ? join(here, 'node_modules/node24/bin/node') : process.execPath
-  const version = execFileSync(node, ['--version'], { encoding: 'utf8' })
+  const version = versionOf(node)
   if (major !== undefined && !version.startsWith(`v${major}.`)) {
     throw new Error(`--node must be 24 or ${process.versions.node.split('.')[0]}, got ${major}`)
   }
   return node
+}
+
+function versionOf(node: string): string {
+  return execFileSync(node, ['--version'], { encoding: 'utf8' })
+}
+
+function majorOf(node: string): string {
+  return /\d+/.exec(versionOf(node))?.[0] ?? ''
 }
 
 function draw(reports: readonly Report[], origin: string, folder: string): void {

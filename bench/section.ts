@@ -41,8 +41,21 @@ export interface AreaOptions {
   readonly only?: readonly string[]
 }
 
+/** A table of docs/performance.md. */
+export interface Published {
+  /** Names the marks of the table in the page. */
+  readonly name: string
+  /** The ids of its sections. */
+  readonly sections: RegExp
+  /** The names of its rows. */
+  readonly rows: RegExp
+  /** Keys of columns, which have one unit. */
+  readonly columns: readonly string[]
+}
+
 export interface Area {
   readonly name: string
+  readonly published?: readonly Published[]
   /** Runs that one measurement takes; counts and sizes need one. */
   readonly runs: number
   /** Flags of Node for its process. */

@@ -1,7 +1,6 @@
-// Measures the bytes that one delivery allocates. The young generation is so large that nothing is
-// collected within a sample: the growth of heap and buffers is the allocation.
+// Measures the bytes that one delivery allocates.
 
-import { median } from '../compare.ts'
+import { allocated, noCollection } from '../allocated.ts'
 import type { Group } from '../contenders/contender.ts'
 import { type Size, sizes } from '../deliveries.ts'
 import type { Area, Column, Section } from '../section.ts'
@@ -12,27 +11,6 @@ const columns: readonly Column[] = [
   { key: 'external', label: 'buffers, bytes', unit: 'bytes' },
   { key: 'limit', label: "times the limit's", unit: 'ratio', agree: 0.05 },
 ]
-
-async function allocated(run: () => unknown, times: number) {
-  for (let at = 0; at < 500; at++) await run()
-  const samples: { heap: number; external: number }[] = []
-  for (let sample = 0; sample < 9; sample++) {
-    globalThis.gc?.()
-    const before = process.memoryUsage()
-    for (let at = 0; at < times; at++) {
-      // A value is not awaited: that would count a promise that it did not make.
-      const result = run()
-      if (result instanceof Promise) await result
-    }
-    const after = process.memoryUsage()
-    samples.push({
-      heap: (after.heapUsed - before.heapUsed) / times,
-      external: (after.external - before.external) / times,
-    })
-  }
-  const of = (key: 'heap' | 'external') => Math.max(0, median(samples.map((one) => one[key])))
-  return { heap: of('heap'), external: of('external') }
-}
 
 async function measureSize(size: Size): Promise<Section> {
   const sample = sampleOf(size)
@@ -60,8 +38,9 @@ async function measureSize(size: Size): Promise<Section> {
 
 export const area: Area = {
   name: 'allocations',
+  published: [{ name: 'allocations', sections: /^allocations-2K$/, rows: /./, columns: ['limit'] }],
   runs: 2,
-  flags: ['--max-semi-space-size=512', '--min-semi-space-size=512'],
+  flags: noCollection,
   async measure({ only: wanted }) {
     const sections = []
     for (const size of Object.keys(sizes) as Size[]) {

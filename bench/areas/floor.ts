@@ -41,6 +41,7 @@ async function measureSize(size: Size, isQuick: boolean): Promise<Section> {
 
 export const area: Area = {
   name: 'floor',
+  published: [{ name: 'floor', sections: /^floor-/, rows: /./, columns: ['first'] }],
   runs: 2,
   async measure({ quick: isQuick, only = ['0.5K', '2K', '16K', '256K'] }) {
     const sections = []

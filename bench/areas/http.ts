@@ -6,10 +6,10 @@ import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { autocannon } from '../autocannon.ts'
 import { median } from '../compare.ts'
+import { requestHeaders } from '../deliveries.ts'
 import type { Area, Section } from '../section.ts'
-import { frameworks, loadRoute } from '../servers/load.ts'
+import { type Framework, frameworks, loadRoute } from '../servers/load.ts'
 import { path, ways } from '../servers/route.ts'
-import { requestHeaders } from './injected.ts'
 import { sampleOf } from './process.ts'
 
 const here = join(import.meta.dirname, '..')
@@ -144,7 +144,7 @@ async function measureFramework(framework: string, isQuick: boolean): Promise<Se
   try {
     if (framework === 'next') servers.push(...(await startNext()))
     else {
-      const makeRoute = await loadRoute(framework as (typeof frameworks)[number])
+      const makeRoute = await loadRoute(framework === 'srvx' ? 'fetch' : (framework as Framework))
       for (const way of ways) {
         if (await makeRoute(way, sample)) servers.push(await startOwn(framework, way))
       }
@@ -158,8 +158,11 @@ async function measureFramework(framework: string, isQuick: boolean): Promise<Se
 
 export const area: Area = {
   name: 'http',
+  published: [
+    { name: 'servers', sections: /^http-/, rows: /^idv-webhooks$/, columns: ['promised', 'hand'] },
+  ],
   runs: 2,
-  async measure({ quick: isQuick, only: wanted = [...frameworks, 'next'] }) {
+  async measure({ quick: isQuick, only: wanted = [...frameworks, 'srvx', 'next'] }) {
     const sections = []
     for (const framework of wanted) {
       sections.push(await measureFramework(framework, isQuick))

@@ -129,6 +129,7 @@ async function underLoad(): Promise<Section> {
 
 export const area: Area = {
   name: 'inbox',
+  published: [{ name: 'inbox', sections: /^inbox-ack$/, rows: /./, columns: ['cpu', 'beyond'] }],
   runs: 1,
   async measure({ quick: isQuick }) {
     const ack = await acknowledged(isQuick)

@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import {
   cpSync,
   existsSync,
@@ -138,4 +138,19 @@ test('a release moves unreleased entries under its version, which the lock file 
 test('changesets know the package', () => {
   const config = JSON.parse(textOf('.changeset/config.json')) as Record<string, unknown>
   expect(config).toMatchObject({ access: 'public', baseBranch: 'main', commit: false })
+})
+
+test('a version is not published with figures of another', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'idv-figures-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  cpSync(join(root, 'docs/performance.md'), join(folder, 'docs/performance.md'))
+  const check = (version: string) => {
+    writeFileSync(join(folder, 'package.json'), JSON.stringify({ version }))
+    const program = join(root, 'scripts/published-figures.ts')
+    return spawnSync(process.execPath, [program], { cwd: folder, encoding: 'utf8' })
+  }
+  expect(check(manifest.version).status).toBe(0)
+  const { status, stderr } = check('9.9.9')
+  expect(status).toBe(1)
+  expect(stderr).toContain(`figures of ${manifest.version}, and this is 9.9.9`)
 })
