@@ -6,12 +6,12 @@ import { secret } from './deliveries.ts'
 
 /** The promises, in the order in which they are added. */
 export const steps = [
-  'as fast as it gets: limit, in an async function',
-  '+ bytes that are not UTF-8 are refused',
-  '+ keys that reach a prototype are dropped, depth is bounded',
-  '+ headers as they arrived: none twice, JSON, not compressed, not too long, every spelling',
-  '+ id, time and entity of the event, legacy names told, issues in place of a throw',
-  '+ a context, an outcome for each delivery, drain waits for it',
+  'the limit, in an async function',
+  'rejects bytes that are not UTF-8',
+  'drops keys that reach a prototype, bounds depth',
+  'checks headers in every spelling',
+  'reads id, time, entity and legacy names',
+  'makes a context and an outcome, drains',
 ] as const
 
 export interface Arriving {
