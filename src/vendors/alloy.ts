@@ -5,7 +5,7 @@ import { schemes } from '../protocol/scheme.ts'
 import { defineVendor, type Vendor } from '../protocol/vendor.ts'
 import type { VendorApi } from '../protocol/vendor-api.ts'
 import { behind } from './behind.ts'
-import { page } from './body-hmac.ts'
+import { approvedOrRejected, pages } from './body-hmac.ts'
 
 /**
  * Alloy. Read from its public documents and tried on deliveries made from them, not on real ones.
@@ -19,12 +19,11 @@ export function alloy(options: { readonly api?: VendorApi<'key' | 'secret'> } = 
   const vendor: Vendor = {
     name: 'alloy',
     title: 'Alloy',
-    documents: [
-      page('https://developer.alloy.com/public/docs/authentication-types', '2026-11-28'),
-      page('https://developer.alloy.com/public/docs/journey-events', '2026-11-28'),
-      page('https://developer.alloy.com/public/docs/webhook-events', '2026-11-28'),
-      page('https://developer.alloy.com/public/docs/statuses-and-outcomes'),
-    ],
+    documents: pages(`
+      2026-11-28 https://developer.alloy.com/public/docs/authentication-types
+      2026-11-28 https://developer.alloy.com/public/docs/journey-events
+      2026-11-28 https://developer.alloy.com/public/docs/webhook-events
+      2026-11-29 https://developer.alloy.com/public/docs/statuses-and-outcomes`),
     triedOn: 'documents',
     scheme: schemes.token({ header: 'Authorization', prefix: 'Basic ' }),
     reading: {
@@ -38,7 +37,7 @@ export function alloy(options: { readonly api?: VendorApi<'key' | 'secret'> } = 
       ],
       fields: { clientId: ['data.external_entity_id', 'data.entity_token'] },
     },
-    finality: { final: [], reversible: ['verification.approved', 'verification.rejected'] },
+    finality: { final: [], reversible: approvedOrRejected },
     delivery: {},
     fixtures: [
       { name: 'verification.created', body: journey('started_application') },

@@ -2,7 +2,7 @@
 // older webhooks, whose signature is in the JSON, are not accepted.
 import { checkOptionNames } from '../foundation/check.ts'
 import { defineVendor, type Vendor } from '../protocol/vendor.ts'
-import { bodyHmac, page } from './body-hmac.ts'
+import { bodyHmac, pages } from './body-hmac.ts'
 
 /**
  * Cashfree. Read from its public documents and tried on deliveries made from them, not on real ones.
@@ -14,12 +14,8 @@ export function cashfree(options: { readonly tolerance?: number | 'none' } = {})
   return defineVendor({
     name: 'cashfree',
     title: 'Cashfree Secure ID',
-    documents: [
-      page(
-        'https://www.cashfree.com/docs/api-reference/vrs/webhook-signature-verification',
-        '2026-11-28',
-      ),
-    ],
+    documents: pages(`
+      2026-11-28 https://www.cashfree.com/docs/api-reference/vrs/webhook-signature-verification`),
     triedOn: 'documents',
     scheme: bodyHmac('cashfree', 'x-webhook-signature', {
       encoding: 'base64',

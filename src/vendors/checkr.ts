@@ -1,6 +1,6 @@
 // Checkr (background checks): a hex HMAC-SHA256 of the body under the API key.
 import { defineVendor, type Vendor } from '../protocol/vendor.ts'
-import { bodyHmac, page } from './body-hmac.ts'
+import { approvedOrRejected, bodyHmac, pages } from './body-hmac.ts'
 
 /**
  * Checkr. Read from its public documents and tried on deliveries made from them, not on real ones.
@@ -11,7 +11,8 @@ export function checkr(): Vendor {
   return defineVendor({
     name: 'checkr',
     title: 'Checkr',
-    documents: [page('https://docs.checkr.com/apis/webhooks', '2026-11-28')],
+    documents: pages(`
+      2026-11-28 https://docs.checkr.com/apis/webhooks`),
     triedOn: 'documents',
     scheme: bodyHmac('checkr', 'X-Checkr-Signature'),
     reading: {
@@ -35,7 +36,7 @@ export function checkr(): Vendor {
     },
     finality: {
       final: ['verification.expired', 'verification.canceled'],
-      reversible: ['verification.approved', 'verification.rejected'],
+      reversible: approvedOrRejected,
     },
     delivery: {
       success: '2xx',

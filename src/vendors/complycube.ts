@@ -1,7 +1,7 @@
 // ComplyCube: a hex HMAC-SHA256 of the body. An event has the outcome of its check in its type, and
 // a webhook that takes check.completed as well gets each outcome twice.
 import { defineVendor, type Vendor } from '../protocol/vendor.ts'
-import { bodyHmac, page } from './body-hmac.ts'
+import { approvedOrRejected, bodyHmac, pages } from './body-hmac.ts'
 
 /**
  * ComplyCube. Read from its public documents and tried on signatures that it has published, not on
@@ -12,13 +12,9 @@ export function complycube(): Vendor {
   return defineVendor({
     name: 'complycube',
     title: 'ComplyCube',
-    documents: [
-      page(
-        'https://docs.complycube.com/documentation/integration-resources/webhooks',
-        '2026-11-28',
-      ),
-      page('https://docs.complycube.com/api-reference/other-resources/webhooks', '2026-11-28'),
-    ],
+    documents: pages(`
+      2026-11-28 https://docs.complycube.com/documentation/integration-resources/webhooks
+      2026-11-28 https://docs.complycube.com/api-reference/other-resources/webhooks`),
     triedOn: 'vectors',
     scheme: bodyHmac('complycube', 'ComplyCube-Signature'),
     reading: {
@@ -38,7 +34,7 @@ export function complycube(): Vendor {
       ],
       fields: { clientId: 'payload.clientId' },
     },
-    finality: { final: [], reversible: ['verification.approved', 'verification.rejected'] },
+    finality: { final: [], reversible: approvedOrRejected },
     delivery: {
       timeout: 15_000,
       retries: [60_000, 120_000, 480_000],

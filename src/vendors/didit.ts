@@ -2,19 +2,18 @@
 // -Simple headers sign a rewritten body, for receivers behind a parser, and are not read.
 import type { EventName } from '../protocol/names.ts'
 import { defineVendor, type Vendor, type VendorRule } from '../protocol/vendor.ts'
-import { bodyHmac, page } from './body-hmac.ts'
+import { approvedOrRejected, bodyHmac, pages } from './body-hmac.ts'
 
 /** Didit. Read from its public documents and tried on deliveries made from them, not on real ones. */
 export function didit(): Vendor {
   return defineVendor({
     name: 'didit',
     title: 'Didit',
-    documents: [
-      page('https://docs.didit.me/integration/webhooks', '2026-11-22'),
-      page('https://docs.didit.me/entities/webhooks', '2026-11-28'),
-      page('https://docs.didit.me/business-verification/webhooks', '2026-11-28'),
-      page('https://docs.didit.me/identity-verification/webhooks', '2026-11-22'),
-    ],
+    documents: pages(`
+      2026-11-22 https://docs.didit.me/integration/webhooks
+      2026-11-28 https://docs.didit.me/entities/webhooks
+      2026-11-28 https://docs.didit.me/business-verification/webhooks
+      2026-11-22 https://docs.didit.me/identity-verification/webhooks`),
     triedOn: 'documents',
     scheme: bodyHmac('didit', 'X-Signature'),
     reading: {
@@ -32,10 +31,7 @@ export function didit(): Vendor {
       ],
       fields: { clientId: ['vendor_data', 'data.vendor_data'] },
     },
-    finality: {
-      final: ['verification.expired'],
-      reversible: ['verification.approved', 'verification.rejected'],
-    },
+    finality: { final: ['verification.expired'], reversible: approvedOrRejected },
     delivery: {
       retries: [60_000, 240_000],
       success: '2xx',

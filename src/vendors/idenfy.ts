@@ -1,7 +1,7 @@
 // iDenfy: a hex HMAC-SHA256 of the body; only a result with `final: true` is a decision.
 import type { EventName } from '../protocol/names.ts'
 import { defineVendor, type Vendor } from '../protocol/vendor.ts'
-import { bodyHmac, page } from './body-hmac.ts'
+import { bodyHmac, pages } from './body-hmac.ts'
 
 /**
  * iDenfy. Read from its public documents and tried on deliveries made from them, not on real ones.
@@ -11,13 +11,12 @@ export function idenfy(): Vendor {
   return defineVendor({
     name: 'idenfy',
     title: 'iDenfy',
-    documents: [
-      page('https://documentation.idenfy.com/kyc/webhooks', '2026-11-22'),
-      page('https://documentation.idenfy.com/security/callback-signing', '2026-11-22'),
-      page('https://documentation.idenfy.com/guides/webhooks-overview', '2026-11-28'),
-      page('https://documentation.idenfy.com/api-reference/webhooks/aml-monitoring', '2026-11-28'),
-      page('https://documentation.idenfy.com/api-reference/webhooks/company-review', '2026-11-28'),
-    ],
+    documents: pages(`
+      2026-11-22 https://documentation.idenfy.com/kyc/webhooks
+      2026-11-22 https://documentation.idenfy.com/security/callback-signing
+      2026-11-28 https://documentation.idenfy.com/guides/webhooks-overview
+      2026-11-28 https://documentation.idenfy.com/api-reference/webhooks/aml-monitoring
+      2026-11-28 https://documentation.idenfy.com/api-reference/webhooks/company-review`),
     triedOn: 'documents',
     scheme: bodyHmac('idenfy', 'Idenfy-Signature'),
     reading: {

@@ -20,7 +20,6 @@ export { securityEvents } from './security-events.ts'
 export {
   type SenderName,
   type SenderOptions,
-  senderDocuments,
   senders,
 } from './senders.ts'
 export { vendors } from './vendors.ts'

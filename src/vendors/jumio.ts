@@ -5,7 +5,7 @@ import { schemes } from '../protocol/scheme.ts'
 import { defineVendor, type Vendor } from '../protocol/vendor.ts'
 import type { VendorApi } from '../protocol/vendor-api.ts'
 import { behind } from './behind.ts'
-import { page } from './body-hmac.ts'
+import { approvedOrRejected, pages } from './body-hmac.ts'
 
 /** Where a vendor that signs nothing sends from, and how many proxies of yours stand before you. */
 export interface AddressOptions {
@@ -32,13 +32,9 @@ export function jumio(options: JumioOptions): Vendor {
   const vendor: Vendor = {
     name: 'jumio',
     title: 'Jumio',
-    documents: [
-      page(
-        'https://github.com/Jumio/implementation-guides/blob/master/api-guide/api_guide.md#callback-parameters',
-        '2026-11-22',
-      ),
-      page('https://documentation.jumio.ai/docs/developer-resources/retrieval'),
-    ],
+    documents: pages(`
+      2026-11-22 https://github.com/Jumio/implementation-guides/blob/master/api-guide/api_guide.md#callback-parameters
+      2026-11-29 https://documentation.jumio.ai/docs/developer-resources/retrieval`),
     triedOn: 'documents',
     scheme: schemes.ip(addresses as AddressOptions),
     reading: {
@@ -54,10 +50,7 @@ export function jumio(options: JumioOptions): Vendor {
       ],
       fields: { clientId: 'account.id' },
     },
-    finality: {
-      final: ['verification.expired'],
-      reversible: ['verification.approved', 'verification.rejected'],
-    },
+    finality: { final: ['verification.expired'], reversible: approvedOrRejected },
     delivery: {},
     fixtures: [
       { name: 'verification.expired', body: callback('SESSION_EXPIRED') },

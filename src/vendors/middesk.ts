@@ -3,7 +3,7 @@ import { checkOptionNames } from '../foundation/check.ts'
 import { defineVendor, type Vendor } from '../protocol/vendor.ts'
 import type { VendorApi } from '../protocol/vendor-api.ts'
 import { behind } from './behind.ts'
-import { bodyHmac, page } from './body-hmac.ts'
+import { approvedOrRejected, bodyHmac, pages } from './body-hmac.ts'
 
 /**
  * Middesk. Read from its public documents and tried on deliveries made from them, not on real ones.
@@ -17,12 +17,9 @@ export function middesk(options: { readonly api?: VendorApi<'token'> } = {}): Ve
   const vendor: Vendor = {
     name: 'middesk',
     title: 'Middesk',
-    documents: [
-      page('https://docs.middesk.com/docs/using-webhooks-1', '2026-11-28'),
-      page(
-        'https://raw.githubusercontent.com/api-evangelist/middesk/main/examples/middesk-get-business-example.json',
-      ),
-    ],
+    documents: pages(`
+      2026-11-28 https://docs.middesk.com/docs/using-webhooks-1
+      2026-11-29 https://raw.githubusercontent.com/api-evangelist/middesk/main/examples/middesk-get-business-example.json`),
     triedOn: 'documents',
     scheme: bodyHmac('middesk', 'X-Middesk-Signature-256'),
     reading: {
@@ -38,7 +35,7 @@ export function middesk(options: { readonly api?: VendorApi<'token'> } = {}): Ve
       ],
       fields: { subjectName: 'data.object.name', clientId: 'data.object.external_id' },
     },
-    finality: { final: [], reversible: ['verification.approved', 'verification.rejected'] },
+    finality: { final: [], reversible: approvedOrRejected },
     delivery: { note: 'business.updated is not sent for a change to in_audit' },
     fixtures: [
       { name: 'verification.created', body: business('business.created', 'open') },

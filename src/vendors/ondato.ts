@@ -4,7 +4,7 @@ import { checkOptionNames, invalid } from '../foundation/check.ts'
 import type { EventName } from '../protocol/names.ts'
 import { schemes } from '../protocol/scheme.ts'
 import { defineVendor, type Vendor, type VendorFixture } from '../protocol/vendor.ts'
-import { bodyHmac, page } from './body-hmac.ts'
+import { bodyHmac, pages } from './body-hmac.ts'
 
 const published = '20.31.10.47 20.31.227.231 20.76.229.117 20.76.229.248 213.226.187.101'.split(' ')
 
@@ -32,9 +32,8 @@ export function ondato(options: OndatoOptions = {}): Vendor {
   return defineVendor({
     name: 'ondato',
     title: 'Ondato',
-    documents: [
-      page('https://ondato.atlassian.net/wiki/spaces/PUB/pages/2296184995', '2026-11-28'),
-    ],
+    documents: pages(`
+      2026-11-28 https://ondato.atlassian.net/wiki/spaces/PUB/pages/2296184995`),
     triedOn: 'documents',
     scheme:
       proxies === undefined && allow === undefined

@@ -4,7 +4,7 @@ import { decisionNames } from '../protocol/names.ts'
 import { defineVendor, type Vendor } from '../protocol/vendor.ts'
 import type { VendorApi } from '../protocol/vendor-api.ts'
 import { behind } from './behind.ts'
-import { bodyHmac, page } from './body-hmac.ts'
+import { bodyHmac, pages } from './body-hmac.ts'
 
 /**
  * Onfido. Read from its public documents and tried on signatures that it has published, not on real
@@ -17,20 +17,11 @@ export function onfido(options: { readonly api?: VendorApi<'token'> } = {}): Ven
   const vendor: Vendor = {
     name: 'onfido',
     title: 'Onfido',
-    documents: [
-      page(
-        'https://documentation.identity.entrust.com/api/manual-webhook-signature-verification/',
-        '2026-11-28',
-      ),
-      page('https://documentation.onfido.com/api/latest/#webhooks', '2026-11-22'),
-      page(
-        'https://raw.githubusercontent.com/api-evangelist/onfido/refs/heads/main/openapi/onfido-asyncapi.yml',
-        '2026-11-22',
-      ),
-      page(
-        'https://raw.githubusercontent.com/api-evangelist/onfido/main/openapi/onfido-openapi.yml',
-      ),
-    ],
+    documents: pages(`
+      2026-11-28 https://documentation.identity.entrust.com/api/manual-webhook-signature-verification/
+      2026-11-22 https://documentation.onfido.com/api/latest/#webhooks
+      2026-11-22 https://raw.githubusercontent.com/api-evangelist/onfido/refs/heads/main/openapi/onfido-asyncapi.yml
+      2026-11-29 https://raw.githubusercontent.com/api-evangelist/onfido/main/openapi/onfido-openapi.yml`),
     triedOn: 'vectors',
     scheme: bodyHmac('onfido', 'X-SHA2-Signature'),
     reading: {

@@ -3,7 +3,7 @@
 import { checkOptionNames } from '../foundation/check.ts'
 import type { EventName } from '../protocol/names.ts'
 import { defineVendor, type Vendor } from '../protocol/vendor.ts'
-import { bodyHmac, page } from './body-hmac.ts'
+import { approvedOrRejected, bodyHmac, pages } from './body-hmac.ts'
 
 /**
  * Persona. Read from its public documents and tried on deliveries made from them, not on real ones.
@@ -14,10 +14,9 @@ export function persona(options: { readonly tolerance?: number | 'none' } = {}):
   return defineVendor({
     name: 'persona',
     title: 'Persona',
-    documents: [
-      page('https://docs.withpersona.com/webhooks', '2026-11-22'),
-      page('https://docs.withpersona.com/v2022-09-01/docs/webhooks', '2026-11-22'),
-    ],
+    documents: pages(`
+      2026-11-22 https://docs.withpersona.com/webhooks
+      2026-11-22 https://docs.withpersona.com/v2022-09-01/docs/webhooks`),
     triedOn: 'documents',
     scheme: bodyHmac('persona', 'Persona-Signature', {
       grammar: { pairs: { signature: 'v1', timestamp: 't' } },
@@ -50,10 +49,7 @@ export function persona(options: { readonly tolerance?: number | 'none' } = {}):
         submittedAt: 'data.attributes.payload.data.attributes.completed-at',
       },
     },
-    finality: {
-      final: ['verification.expired'],
-      reversible: ['verification.approved', 'verification.rejected'],
-    },
+    finality: { final: ['verification.expired'], reversible: approvedOrRejected },
     delivery: {
       success: '2xx',
       note: 'Persona-Webhook-Attempts-Left counts the tries that are left',

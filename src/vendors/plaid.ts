@@ -5,7 +5,7 @@ import { schemes } from '../protocol/scheme.ts'
 import { defineVendor, type Vendor } from '../protocol/vendor.ts'
 import type { VendorApi } from '../protocol/vendor-api.ts'
 import { behind } from './behind.ts'
-import { page } from './body-hmac.ts'
+import { approvedOrRejected, pages } from './body-hmac.ts'
 
 /**
  * Plaid. Read from its public documents and tried on deliveries made from them, not on real ones.
@@ -18,11 +18,10 @@ export function plaid(options: { readonly api?: VendorApi<'clientId' | 'secret'>
   const vendor: Vendor = {
     name: 'plaid',
     title: 'Plaid Identity Verification',
-    documents: [
-      page('https://plaid.com/docs/api/webhooks/webhook-verification/', '2026-11-22'),
-      page('https://plaid.com/docs/identity-verification/webhooks/'),
-      page('https://plaid.com/docs/api/products/identity-verification/'),
-    ],
+    documents: pages(`
+      2026-11-22 https://plaid.com/docs/api/webhooks/webhook-verification/
+      2026-11-29 https://plaid.com/docs/identity-verification/webhooks/
+      2026-11-29 https://plaid.com/docs/api/products/identity-verification/`),
     triedOn: 'documents',
     scheme: schemes.define({
       name: 'plaid',
@@ -41,7 +40,7 @@ export function plaid(options: { readonly api?: VendorApi<'clientId' | 'secret'>
     },
     finality: {
       final: ['verification.canceled', 'verification.expired'],
-      reversible: ['verification.approved', 'verification.rejected'],
+      reversible: approvedOrRejected,
     },
     delivery: { success: 200 },
     fixtures: [

@@ -1,7 +1,7 @@
 // Prembly (Identitypass): a base64 HMAC-SHA256 of the body. Its key is the one that Prembly calls
 // your public key: keep it secret, because its holder can sign.
 import { defineVendor, type Vendor } from '../protocol/vendor.ts'
-import { bodyHmac, page } from './body-hmac.ts'
+import { bodyHmac, pages } from './body-hmac.ts'
 
 /**
  * Prembly. Read from its public documents and tried on deliveries made from them, not on real ones.
@@ -12,10 +12,9 @@ export function prembly(): Vendor {
   return defineVendor({
     name: 'prembly',
     title: 'Prembly',
-    documents: [
-      page('https://docs.prembly.com/guides/developers/webhooks/verifying', '2026-11-28'),
-      page('https://docs.prembly.com/guides/developers/webhooks/events', '2026-11-28'),
-    ],
+    documents: pages(`
+      2026-11-28 https://docs.prembly.com/guides/developers/webhooks/verifying
+      2026-11-28 https://docs.prembly.com/guides/developers/webhooks/events`),
     triedOn: 'documents',
     scheme: bodyHmac('prembly', 'X-Prembly-Signature', { encoding: 'base64' }),
     reading: {

@@ -4,7 +4,7 @@ import { checkOptionNames, invalid, shown } from '../foundation/check.ts'
 import { defineVendor, type Vendor } from '../protocol/vendor.ts'
 import type { VendorApi } from '../protocol/vendor-api.ts'
 import { behind } from './behind.ts'
-import { bodyHmac, page } from './body-hmac.ts'
+import { approvedOrRejected, bodyHmac, pages } from './body-hmac.ts'
 
 /**
  * Smile ID. Read from its public documents and tried on deliveries made from them, not on real ones.
@@ -25,15 +25,9 @@ export function smileId(options: {
   const vendor: Vendor = {
     name: 'smileId',
     title: 'Smile ID',
-    documents: [
-      page(
-        'https://docs.usesmileid.com/developer-resources/essentials/verification-webhooks',
-        '2026-11-28',
-      ),
-      page(
-        'https://github.com/smileidentity/api-reference/blob/main/specs/v3/v3-verification-status.yaml',
-      ),
-    ],
+    documents: pages(`
+      2026-11-28 https://docs.usesmileid.com/developer-resources/essentials/verification-webhooks
+      2026-11-29 https://github.com/smileidentity/api-reference/blob/main/specs/v3/v3-verification-status.yaml`),
     triedOn: 'documents',
     scheme: bodyHmac('smile-id', 'Response-Signature', {
       encoding: 'base64',
@@ -48,7 +42,7 @@ export function smileId(options: {
       rules: [],
       fields: { clientId: 'user_id' },
     },
-    finality: { final: [], reversible: ['verification.approved', 'verification.rejected'] },
+    finality: { final: [], reversible: approvedOrRejected },
     delivery: { timeout: 35_000, note: 'three repeats; POST /v3/replay/{job_id} sends one again' },
     fixtures: [{ body: result('clear') }, { body: result('block') }],
     decisions: [jobs(partnerId)],

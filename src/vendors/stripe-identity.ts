@@ -6,7 +6,7 @@ import { schemes } from '../protocol/scheme.ts'
 import { defineVendor, type Vendor } from '../protocol/vendor.ts'
 import type { VendorApi } from '../protocol/vendor-api.ts'
 import { behind } from './behind.ts'
-import { page } from './body-hmac.ts'
+import { pages } from './body-hmac.ts'
 
 /**
  * Stripe Identity. Read from its public documents and tried on signatures that it has published, not
@@ -61,12 +61,11 @@ export function stripeIdentity(
   return defineVendor(vendor, options.api)
 }
 
-const documents = [
-  page('https://docs.stripe.com/identity/handle-verification-outcomes', '2026-11-22'),
-  page('https://docs.stripe.com/webhooks', '2026-11-22'),
-  page('https://docs.stripe.com/webhooks/migrate-snapshot-to-thin-events', '2026-11-28'),
-  page('https://docs.stripe.com/api/identity/verification_sessions'),
-]
+const documents = pages(`
+  2026-11-22 https://docs.stripe.com/identity/handle-verification-outcomes
+  2026-11-22 https://docs.stripe.com/webhooks
+  2026-11-28 https://docs.stripe.com/webhooks/migrate-snapshot-to-thin-events
+  2026-11-29 https://docs.stripe.com/api/identity/verification_sessions`)
 
 const session = (state: string) => `identity.verification_session.${state}`
 

@@ -2,7 +2,7 @@
 // a RED, so any decision may be replaced.
 import { checkChoice, checkOptionNames } from '../foundation/check.ts'
 import { defineVendor, type Vendor, type VendorFixture } from '../protocol/vendor.ts'
-import { bodyHmac, page } from './body-hmac.ts'
+import { approvedOrRejected, bodyHmac, pages } from './body-hmac.ts'
 
 /**
  * Sumsub. Read from its public documents and tried on deliveries made from them, not on real ones.
@@ -14,11 +14,10 @@ export function sumsub(options: { readonly algorithm?: 'sha256' | 'sha512' } = {
   return defineVendor({
     name: 'sumsub',
     title: 'Sumsub',
-    documents: [
-      page('https://docs.sumsub.com/docs/webhook-manager', '2026-11-22'),
-      page('https://docs.sumsub.com/docs/user-verification-webhooks', '2026-11-22'),
-      page('https://docs.sumsub.com/docs/receive-and-interpret-results-via-api', '2026-11-22'),
-    ],
+    documents: pages(`
+      2026-11-22 https://docs.sumsub.com/docs/webhook-manager
+      2026-11-22 https://docs.sumsub.com/docs/user-verification-webhooks
+      2026-11-22 https://docs.sumsub.com/docs/receive-and-interpret-results-via-api`),
     triedOn: 'documents',
     // Pinned: the header X-Payload-Digest-Alg is not signed, so it is not read.
     scheme: bodyHmac('sumsub', 'X-Payload-Digest', { algorithm: options.algorithm ?? 'sha256' }),
@@ -40,7 +39,7 @@ export function sumsub(options: { readonly algorithm?: 'sha256' | 'sha512' } = {
       ],
       fields: { clientId: 'externalUserId' },
     },
-    finality: { final: [], reversible: ['verification.approved', 'verification.rejected'] },
+    finality: { final: [], reversible: approvedOrRejected },
     delivery: {
       timeout: 5000,
       retries: [300_000, 3_600_000, 18_000_000, 64_800_000],

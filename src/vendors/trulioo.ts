@@ -1,7 +1,7 @@
 // Trulioo: a hex HMAC-SHA256 of the body, and a handshake that wants its challenge back.
 import { checkOptionNames } from '../foundation/check.ts'
 import { defineVendor, type Vendor } from '../protocol/vendor.ts'
-import { bodyHmac, page } from './body-hmac.ts'
+import { approvedOrRejected, bodyHmac, pages } from './body-hmac.ts'
 
 /**
  * Trulioo's Workflow Studio. Read from its public documents and tried on deliveries made from
@@ -19,11 +19,10 @@ export function trulioo(options: { readonly finalService?: string } = {}): Vendo
   return defineVendor({
     name: 'trulioo',
     title: 'Trulioo',
-    documents: [
-      page('https://developer.trulioo.com/reference/webhook', '2026-11-22'),
-      page('https://developer.trulioo.com/reference/api-handshake', '2026-11-22'),
-      page('https://developer.trulioo.com/reference/event-dispatcher', '2026-11-22'),
-    ],
+    documents: pages(`
+      2026-11-22 https://developer.trulioo.com/reference/webhook
+      2026-11-22 https://developer.trulioo.com/reference/api-handshake
+      2026-11-22 https://developer.trulioo.com/reference/event-dispatcher`),
     triedOn: 'documents',
     scheme: bodyHmac('trulioo', 'x-trulioo-signature'),
     reading: {
@@ -39,7 +38,7 @@ export function trulioo(options: { readonly finalService?: string } = {}): Vendo
       ],
       fields: { clientId: 'clientId' },
     },
-    finality: { final: [], reversible: ['verification.approved', 'verification.rejected'] },
+    finality: { final: [], reversible: approvedOrRejected },
     delivery: { success: 200 },
     challenge: { when: { type: 'URL_VERIFICATION' }, echo: 'challenge' },
     fixtures: [

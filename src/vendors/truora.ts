@@ -5,7 +5,7 @@ import { schemes } from '../protocol/scheme.ts'
 import { defineVendor, type Vendor } from '../protocol/vendor.ts'
 import type { VendorApi } from '../protocol/vendor-api.ts'
 import { behind } from './behind.ts'
-import { page } from './body-hmac.ts'
+import { approvedOrRejected, pages } from './body-hmac.ts'
 
 /**
  * Truora. Read from its public documents and tried on deliveries made from them, not on real ones.
@@ -18,12 +18,11 @@ export function truora(options: { readonly api?: VendorApi<'token'> } = {}): Ven
   const vendor: Vendor = {
     name: 'truora',
     title: 'Truora',
-    documents: [
-      page('https://dev.truora.com/guides/web_webhooks/index.md'),
-      page('https://dev.truora.com/guides/webhook_events_and_variables/index.md'),
-      page('https://dev.truora.com/guides/override_process/index.md'),
-      page('https://dev.truora.com/guides/download_di_data'),
-    ],
+    documents: pages(`
+      2026-11-29 https://dev.truora.com/guides/web_webhooks/index.md
+      2026-11-29 https://dev.truora.com/guides/webhook_events_and_variables/index.md
+      2026-11-29 https://dev.truora.com/guides/override_process/index.md
+      2026-11-29 https://dev.truora.com/guides/download_di_data`),
     triedOn: 'documents',
     scheme: schemes.bodyJws({ algorithms: ['hs256'] }),
     reading: {
@@ -35,7 +34,7 @@ export function truora(options: { readonly api?: VendorApi<'token'> } = {}): Ven
     },
     finality: {
       final: ['verification.canceled', 'verification.expired'],
-      reversible: ['verification.approved', 'verification.rejected'],
+      reversible: approvedOrRejected,
     },
     delivery: {},
     fixtures: [

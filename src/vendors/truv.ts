@@ -1,6 +1,6 @@
 // Truv (income and employment): `v1=` and a hex HMAC-SHA256 of the body.
 import { defineVendor, type Vendor } from '../protocol/vendor.ts'
-import { bodyHmac, page } from './body-hmac.ts'
+import { bodyHmac, pages } from './body-hmac.ts'
 
 /**
  * Truv. Read from its public documents and tried on deliveries made from them, not on real ones.
@@ -10,7 +10,8 @@ export function truv(): Vendor {
   return defineVendor({
     name: 'truv',
     title: 'Truv',
-    documents: [page('https://docs.truv.com/api-reference/webhooks', '2026-11-28')],
+    documents: pages(`
+      2026-11-28 https://docs.truv.com/api-reference/webhooks`),
     triedOn: 'documents',
     scheme: bodyHmac('truv', 'X-WEBHOOK-SIGN', { grammar: { prefix: 'v1=' } }),
     reading: {

@@ -1,7 +1,7 @@
 // Veriff: a hex HMAC-SHA256 of the body. Decisions, events, Full Auto results and screenings go to
 // one address or several. A decision that was sent may be replaced by a later one.
 import { defineVendor, type Vendor, type VendorRule } from '../protocol/vendor.ts'
-import { bodyHmac, page } from './body-hmac.ts'
+import { approvedOrRejected, bodyHmac, pages } from './body-hmac.ts'
 
 /**
  * Veriff. Read from its public documents and tried on signatures that it has published, not on real
@@ -12,13 +12,12 @@ export function veriff(): Vendor {
   return defineVendor({
     name: 'veriff',
     title: 'Veriff',
-    documents: [
-      page('https://devdocs.veriff.com/docs/decision-webhook', '2026-11-28'),
-      page('https://devdocs.veriff.com/docs/event-webhook', '2026-11-28'),
-      page('https://devdocs.veriff.com/docs/full-auto-webhook', '2026-11-28'),
-      page('https://devdocs.veriff.com/docs/watchlist-screening-webhook', '2026-11-28'),
-      page('https://devdocs.veriff.com/docs/webhooks-guide', '2026-11-22'),
-    ],
+    documents: pages(`
+      2026-11-28 https://devdocs.veriff.com/docs/decision-webhook
+      2026-11-28 https://devdocs.veriff.com/docs/event-webhook
+      2026-11-28 https://devdocs.veriff.com/docs/full-auto-webhook
+      2026-11-28 https://devdocs.veriff.com/docs/watchlist-screening-webhook
+      2026-11-22 https://devdocs.veriff.com/docs/webhooks-guide`),
     triedOn: 'vectors',
     scheme: bodyHmac('veriff', ['X-HMAC-SIGNATURE', 'VRF-HMAC-SIGNATURE']),
     reading: {
@@ -42,10 +41,7 @@ export function veriff(): Vendor {
         submittedAt: 'verification.acceptanceTime',
       },
     },
-    finality: {
-      final: ['verification.expired'],
-      reversible: ['verification.approved', 'verification.rejected'],
-    },
+    finality: { final: ['verification.expired'], reversible: approvedOrRejected },
     delivery: {
       success: 200,
       note: 'resubmission_requested comes five minutes late and decides nothing',

@@ -1,6 +1,6 @@
 // Vouched: a base64 HMAC-SHA1 of the body; a reviewer may overrule the machine afterwards.
 import { defineVendor, type Vendor } from '../protocol/vendor.ts'
-import { bodyHmac, page } from './body-hmac.ts'
+import { approvedOrRejected, bodyHmac, pages } from './body-hmac.ts'
 
 /**
  * Vouched. Read from its public documents and tried on deliveries made from them, not on real ones.
@@ -10,7 +10,8 @@ export function vouched(): Vendor {
   return defineVendor({
     name: 'vouched',
     title: 'Vouched',
-    documents: [page('https://docs.vouched.id/docs/webhooks', '2026-11-22')],
+    documents: pages(`
+      2026-11-22 https://docs.vouched.id/docs/webhooks`),
     triedOn: 'documents',
     scheme: bodyHmac('vouched', 'X-Signature', { algorithm: 'sha1', encoding: 'base64' }),
     reading: {
@@ -33,7 +34,7 @@ export function vouched(): Vendor {
         updatedAt: 'updatedAt',
       },
     },
-    finality: { final: [], reversible: ['verification.approved', 'verification.rejected'] },
+    finality: { final: [], reversible: approvedOrRejected },
     delivery: {},
     fixtures: [
       { name: 'verification.created', body: job('active', null) },

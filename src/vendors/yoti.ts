@@ -6,7 +6,7 @@ import { defineVendor, type Vendor } from '../protocol/vendor.ts'
 import type { VendorApi } from '../protocol/vendor-api.ts'
 import { fromBase64, toBase64 } from '../signature/encoding.ts'
 import { behind } from './behind.ts'
-import { page } from './body-hmac.ts'
+import { approvedOrRejected, pages } from './body-hmac.ts'
 
 /**
  * Yoti. Read from its public documents and tried on deliveries made from them, not on real ones.
@@ -27,18 +27,14 @@ export function yoti(
   const vendor: Vendor = {
     name: 'yoti',
     title: 'Yoti',
-    documents: [
-      page('https://developers.yoti.com/identity-verification/notifications', '2026-11-28'),
-      page('https://developers.yoti.com/identity-verification-api'),
-      page('https://developers.yoti.com/identity-verification/understanding-the-result'),
-    ],
+    documents: pages(`
+      2026-11-28 https://developers.yoti.com/identity-verification/notifications
+      2026-11-29 https://developers.yoti.com/identity-verification-api
+      2026-11-29 https://developers.yoti.com/identity-verification/understanding-the-result`),
     triedOn: 'documents',
     scheme: schemes.token({ header: 'Authorization', prefix: `${auth} ` }),
     reading: { name: ['topic'], subject: ['session_id'], rules: [] },
-    finality: {
-      final: ['verification.expired'],
-      reversible: ['verification.approved', 'verification.rejected'],
-    },
+    finality: { final: ['verification.expired'], reversible: approvedOrRejected },
     delivery: {},
     fixtures: [{ body: about('session_completion') }, { body: about('check_completion') }],
     decisions: [sessions],

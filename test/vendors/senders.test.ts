@@ -1,7 +1,8 @@
 import { type Scheme, verify } from 'idv-webhooks'
-import { type SenderName, senderDocuments, senders } from 'idv-webhooks/vendors'
+import { type SenderName, senders } from 'idv-webhooks/vendors'
 import { expect, test } from 'vitest'
 import { byHand, secretFor } from './by-hand.ts'
+import { senderDocuments } from './sender-documents.ts'
 
 const at = Date.UTC(2026, 4, 1, 12)
 const now = () => new Date(at + 2000)
