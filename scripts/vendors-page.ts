@@ -2,8 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isDecision } from '../src/protocol/names.ts'
-import { readVendorEvent } from '../src/protocol/vendor.ts'
-import { type Vendor, vendors } from '../src/vendors/index.ts'
+import { readVendorEvent, type Vendor, vendors } from '../src/vendors/index.ts'
 
 const file = join(import.meta.dirname, '../docs/vendors.md')
 

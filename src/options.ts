@@ -19,6 +19,7 @@ import type { ParseOptions, Parser } from './parse.ts'
 import type { AssembledVerification } from './protocol/api-schemas.ts'
 import type { SchemaMap } from './protocol/meanings.ts'
 import type { Client } from './protocol/resources.ts'
+import type { Vendor } from './protocol/vendor.ts'
 import type { VerifyOptions } from './verify.ts'
 
 /** The part of an inbox that a receiver uses; `createInbox` creates one. */
@@ -161,11 +162,12 @@ export function isReader(client: unknown): client is ResourceReader {
   return [verifications, clients].every((one) => typeof one?.get === 'function')
 }
 
-/** The handlers that this receiver cannot have. `canReverse`: the sender takes decisions back. */
+/** The handlers that this receiver cannot have: without an inbox nothing remembers decisions. */
 export function registrationLimits(
   inbox: Keeper | undefined,
-  canReverse: boolean,
+  vendor: Vendor | undefined,
 ): DispatcherOptions {
+  const canReverse = vendor !== undefined && vendor.finality.reversible.length > 0
   return { hearsReversals: !canReverse || inbox !== undefined, withoutTx: withoutTx(inbox) }
 }
 

@@ -3,7 +3,7 @@
 
 import { assertVerified, type VerifiedDelivery } from './delivery.ts'
 import type { RejectedCode } from './errors.ts'
-import { checkChoice, checkOptionNames, invalid, kindShown, shown } from './foundation/check.ts'
+import { checkOptionNames, invalid, kindShown, shown } from './foundation/check.ts'
 import { defined } from './foundation/defined.ts'
 import { decodeUtf8, parseExact, parseJson } from './foundation/json.ts'
 import {
@@ -21,11 +21,12 @@ import {
   checkData,
   createMeanings,
   type Meaning,
+  type Meanings,
   type SchemaMap,
   unknownMeaning,
 } from './protocol/meanings.ts'
-import { canonicalName, isDecision } from './protocol/names.ts'
-import { eventsIn, readEvents, recordReader, type Vendor } from './protocol/vendor.ts'
+import { canonicalName } from './protocol/names.ts'
+import { codeOf, type Vendor } from './protocol/vendor.ts'
 
 /** How verified bytes are understood. */
 export interface ParseOptions {
@@ -126,9 +127,8 @@ const optionNames: readonly (keyof ParseOptions)[] = [
 
 /** Checks the options and prepares them. The parser trusts its caller: only `parse` asks for a proof. */
 export function createParser(options: ParseOptions): Parser {
-  const { vendor } = options
-  const readEnvelope = vendor ? vendorReader(vendor, options) : envelopeReader(options.envelope)
-  const by = { ...meaningsOf(options), vendor, accept: acceptedOf(options) }
+  const readEnvelope = readerOf(options)
+  const by = createMeanings(options)
   return (delivery, source = 'webhook', kept) => {
     const text = decodeUtf8(delivery.body)
     if (text === undefined) return { ok: false, code: 'BODY_NOT_UTF8' }
@@ -140,30 +140,39 @@ export function createParser(options: ParseOptions): Parser {
     const isOwn = source !== 'webhook' && delivery.headers.length === 0
     const read = (isOwn && readOwnEnvelope(body)) || readEnvelope(body, delivery)
     if (read === undefined) return { ok: false, code: 'ENVELOPE_INVALID' }
-    const given: ParseInput = { by, delivery, source, name: kept?.name, body }
+    const given: ParseInput = { by, delivery, source, name: kept?.name }
     return 'length' in read ? understandAll(read, given, kept?.part) : understand(read, given)
   }
 }
 
-interface ParseInput {
-  readonly by: ReturnType<typeof meaningsOf> & {
-    readonly vendor: Vendor | undefined
-    readonly accept: readonly DecidedBy[]
+/** @throws WebhookError `OPTION_INVALID` */
+function readerOf(options: ParseOptions): EnvelopeReader {
+  const { vendor, envelope, accept } = options
+  if (vendor === undefined) {
+    if (accept === undefined) return envelopeReader(envelope)
+    throw invalid('accept is about the decisions of a vendor: pass vendor too')
   }
+  const code = codeOf(vendor)
+  if (!code) {
+    throw invalid(
+      `vendor must be the result of a preset, e.g. vendors.onfido(), or of defineVendor(), got ${shown(vendor)}`,
+    )
+  }
+  if (envelope === undefined) return code.reader(options)
+  throw invalid('vendor reads the envelope itself: leave out the option envelope')
+}
+
+interface ParseInput {
+  readonly by: Meanings
   readonly delivery: VerifiedDelivery
   readonly source: EventSource
   /** The name under which an inbox has kept it. */
   readonly name: string | undefined
-  readonly body: EnvelopeBody
-  /** Its place in a body that holds several events. */
-  readonly part?: number
 }
 
-function understand(read: ReadEnvelope, given: ParseInput): Parsed {
-  const { by, delivery, source, body } = given
-  const { meanings, validate, vendor } = by
-  const decidedBy = vendor && isDecision(read.name) ? provedBy(delivery) : undefined
-  const envelope = decidedBy && !by.accept.includes(decidedBy) ? withheld(read, vendor) : read
+function understand(envelope: ReadEnvelope, given: ParseInput): Parsed {
+  const { by, delivery, source } = given
+  const { meanings, validate } = by
   const isKept = given.name !== undefined && canonicalName(envelope.name) === given.name
   const known = meanings.get(isKept ? given.name : envelope.name)
   const meaning = known ?? unknownMeaning(envelope.name)
@@ -173,47 +182,11 @@ function understand(read: ReadEnvelope, given: ParseInput): Parsed {
   }
   const event = toEvent({ meaning, known: known !== undefined, envelope, source, checked })
   const key = delivery.signedId ?? envelope.key
-  if (!vendor && body.exact === undefined && key !== undefined) return { ok: true, event, key }
-  if (vendor) {
-    const raw = eventsIn(vendor, body.value)[given.part ?? 0]
-    Object.assign(event, { vendor: vendor.name, raw })
-  }
-  if (envelope === read && decidedBy) Object.assign(event, { decidedBy })
-  const { dedupe, volatile } = vendor?.reading ?? {}
-  const lasting = volatile && lastingPart(body.exact ?? body.value, volatile)
-  const isByBody = key === undefined && dedupe && event.occurredAt
-  const rest = {
-    key,
-    dedupe: isByBody ? dedupe : undefined,
-    lasting,
-    exactData: envelope.exactData,
-  }
-  return { ok: true, event, ...defined(rest) }
-}
-
-/** A record of the service's API has no authenticity, and needs none. */
-const provedBy = ({ authenticity = 'signature' }: VerifiedDelivery): DecidedBy =>
-  authenticity === 'signature' ? 'signed' : 'unsigned'
-
-/** A decision that is not accepted as it came: an event of the vendor, which decides nothing. */
-function withheld(envelope: ReadEnvelope, vendor: Vendor | undefined): ReadEnvelope {
-  const { status: _, ...data } = Object(envelope.data)
-  return { ...envelope, name: `${vendor?.name}.${envelope.receivedName}`, data }
-}
-
-const origins: readonly DecidedBy[] = ['signed', 'api', 'unsigned']
-
-/**
- * Checks the option `accept`, and fills in its default.
- *
- * @throws WebhookError `OPTION_INVALID`
- */
-export function acceptedOf({ accept, vendor }: ParseOptions): readonly DecidedBy[] {
-  if (accept === undefined) return ['signed', 'api']
-  if (!vendor) throw invalid('accept is about the decisions of a vendor: pass vendor too')
-  const isList = Array.isArray(accept) && accept.length > 0
-  if (isList && accept.every((one) => origins.includes(one))) return accept
-  throw invalid(`accept must list 'signed', 'api' or 'unsigned', got ${shown(accept)}`)
+  const { vendor, exactData } = envelope
+  if (vendor) Object.assign(event, vendor.details)
+  if (!vendor && exactData === undefined && key !== undefined) return { ok: true, event, key }
+  const dedupe = key === undefined && event.occurredAt ? vendor?.dedupe : undefined
+  return { ok: true, event, ...defined({ key, dedupe, lasting: vendor?.lasting, exactData }) }
 }
 
 /**
@@ -228,64 +201,18 @@ function understandAll(
   const events: ParsedEvent[] = []
   for (const [at, envelope] of envelopes.entries()) {
     if (part !== undefined && part !== at) continue
-    const parsed = understand(envelope, { ...given, part: at })
+    const parsed = understand(envelope, given)
     if (!parsed.ok) return parsed
     const { signedId } = given.delivery
     const key = signedId === undefined ? parsed.key : `${signedId}#${at}`
     // Its own part of the body: a sender may put a repeated event beside others.
-    const lasting = new TextEncoder().encode(JSON.stringify(envelope))
+    const { vendor: _, ...own } = envelope
+    const lasting = new TextEncoder().encode(JSON.stringify(own))
     events.push({ ...parsed, ...defined({ key }), lasting, part: at })
   }
   const [first, ...others] = events
   if (!first) return { ok: false, code: 'ENVELOPE_INVALID' }
   return others.length > 0 ? { ...first, others } : first
-}
-
-/** An event with other data of its resource, by the schema that the data which came have to fit. */
-export type WithData = (event: WebhookEvent, data: unknown) => WebhookEvent
-
-/** Checks the options and prepares them. */
-export function createWithData(options: ParseOptions): WithData {
-  const { validate, meanings } = meaningsOf(options)
-  return ({ issues: _, ...event }, current) => {
-    const meaning = meanings.get(event.name) ?? unknownMeaning(event.name)
-    const { data, issues } = checkData(current, meaning)
-    if (issues && validate === 'reject') {
-      throw new TypeError(`the current resource does not fit the schema of ${meaning.name}`)
-    }
-    return defined({ ...event, data, issues }) as unknown as WebhookEvent
-  }
-}
-
-function meaningsOf({ schemas, validate = 'report', legacy = 'accept' }: ParseOptions) {
-  checkChoice('validate', validate, ['report', 'reject', 'off'])
-  checkChoice('legacy', legacy, ['accept', 'reject'])
-  return { validate, meanings: createMeanings(schemas, { validate, legacy }) }
-}
-
-function lastingPart(body: unknown, volatile: readonly string[]): Uint8Array {
-  const lasting = Object.entries(Object(body)).filter(([field]) => !volatile.includes(field))
-  return new TextEncoder().encode(JSON.stringify(Object.fromEntries(lasting)))
-}
-
-/** A name and a preset that was not called are what people pass instead of a preset. */
-function vendorHint(vendor: unknown): string {
-  const name = typeof vendor === 'string' && /^[a-z]\w*$/i.test(vendor) ? vendor : 'onfido'
-  return `pass vendors.${name}() of 'idv-webhooks/vendors'`
-}
-
-function vendorReader(vendor: Vendor, options: ParseOptions): EnvelopeReader {
-  const { envelope } = options
-  if (!Array.isArray(vendor?.reading?.rules)) {
-    throw invalid(
-      `vendor must be a preset or the result of defineVendor(), got ${shown(vendor)}: ${vendorHint(vendor)}`,
-    )
-  }
-  if (envelope !== undefined) {
-    throw invalid('vendor reads the envelope itself: leave out the option envelope')
-  }
-  const canRead = recordReader(vendor) !== undefined && acceptedOf(options).includes('api')
-  return envelopeReader((body) => readEvents(vendor, body, canRead))
 }
 
 interface EventFields {

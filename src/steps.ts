@@ -1,10 +1,8 @@
 // The steps of a receiver, prepared once by its options, and the delivery that passes through them.
 import { createPeek } from './arrival.ts'
 import { type Delivery, HeaderIndex } from './delivery.ts'
-import { Decisions } from './dispatch/decisions.ts'
 import { Dispatcher } from './dispatch/dispatch.ts'
 import { ResourceReads } from './dispatch/fetch-resource.ts'
-import { Finality } from './dispatch/finality.ts'
 import { attemptSteps, type HandlerFailure, type HandlerReport } from './dispatch/handler.ts'
 import { InFlight } from './dispatch/in-flight.ts'
 import { type ContextServices, RunningHandlers, runTask, type Task } from './dispatch/run.ts'
@@ -15,16 +13,12 @@ import { type Incoming, Intake } from './intake/intake.ts'
 import { Observers } from './observe/observers.ts'
 import { checkedOptions, type Keeper, type ReceiverOptions, registrationLimits } from './options.ts'
 import { Replies } from './outcome/reply.ts'
-import { createParser, createWithData, type Parser, type WithData } from './parse.ts'
+import { createParser, type Parser } from './parse.ts'
 import type { WebhookEvent } from './protocol/events.ts'
 import { eventNames } from './protocol/names.ts'
+import { codeOf, type Decisions } from './protocol/vendor.ts'
 import type { HeaderClaims } from './signature/header-claims.ts'
 import { createVerifier, type ReadDelivery, type Verifier } from './verify.ts'
-
-interface DecisionTask extends Omit<Task, 'registrations'> {
-  /** When an inbox stored it, in milliseconds since the epoch. */
-  readonly storedAt?: number | undefined
-}
 
 /** The steps of one receiver. */
 export class Steps {
@@ -38,14 +32,9 @@ export class Steps {
   readonly dispatcher: Dispatcher
   readonly observers: Observers
   readonly inFlight = new InFlight(() => this.abort())
-  /** Tells which decisions of the sender a later one may replace. */
-  readonly finality: Finality
-  /** The name of the vendor whose events it reads. */
-  readonly vendor: string | undefined
   /** Reads what its events lack. */
   readonly decisions: Decisions | undefined
-  /** Gives an event its resource as it is now. */
-  readonly withData: WithData
+  readonly options: ReceiverOptions
   /** The time of the receiver's clock, in milliseconds since the epoch. */
   readonly milliseconds: () => number
   readonly maxBytes: number
@@ -55,29 +44,27 @@ export class Steps {
 
   constructor(options: ReceiverOptions) {
     const limits = checkedOptions(options)
+    this.options = options
     const { now, observe, secret, authenticity, vendor, scheme = vendor?.scheme, inbox } = options
+    const code = codeOf(vendor)
     this.maxBytes = limits.maxBytes
     this.milliseconds = now ? () => millisecondsOf(now) : Date.now
     this.observers = new Observers(observe, now ?? systemClock)
-    this.replies = new Replies(options.respond, vendor)
+    this.replies = new Replies(options.respond, code?.respond)
     this.verifier = createVerifier({ secret, ...defined({ scheme, authenticity }) })
     this.intake = new Intake(limits)
     this.keeper = inbox
     this.parser = createParser(options)
     inbox?.bind?.(vendor?.name, this.parser)
     this.peek = createPeek(options)
-    this.withData = createWithData(options)
-    const deps = { withData: this.withData, now: this.milliseconds }
-    this.decisions = vendor && new Decisions(vendor, options, deps)
+    this.decisions = code?.decisions(options)
     this.#reads = new ResourceReads(options.client, now, this.decisions)
     const { handlerTimeout: timeout } = limits
     this.#services = {
       ...{ reads: this.#reads, timeout, running: this.#running, around: options.around },
     }
-    this.finality = new Finality(vendor?.finality)
-    this.vendor = vendor?.name
     const names = [...eventNames, ...Object.keys(options.schemas ?? {})]
-    this.dispatcher = new Dispatcher(names, registrationLimits(inbox, this.finality.canReverse))
+    this.dispatcher = new Dispatcher(names, registrationLimits(inbox, vendor))
   }
 
   get tenants(): readonly (string | undefined)[] | undefined {
@@ -93,11 +80,10 @@ export class Steps {
    * Reads the decision of an event as a step of its attempt, with the time limit of a handler; gives
    * the event that it becomes, or the failure.
    */
-  async decide(task: DecisionTask): Promise<WebhookEvent | HandlerFailure> {
+  async decide(task: Omit<Task, 'registrations'>): Promise<WebhookEvent | HandlerFailure> {
     let { event } = task
     const handler = async (hint: WebhookEvent, { signal }: { readonly signal: AbortSignal }) => {
-      const { storedAt } = task
-      event = (await this.decisions?.decided(hint, { signal, storedAt })) ?? hint
+      event = (await this.decisions?.decided(hint, signal)) ?? hint
     }
     const step = { id: attemptSteps.decision, patterns: [], handler, options: {} }
     const [report] = await this.run({ ...task, registrations: [step] })

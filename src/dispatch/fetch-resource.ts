@@ -8,7 +8,7 @@ import { type Clock, createAgeClock } from '../foundation/clock.ts'
 import { ignoreRejection } from '../host/promises.ts'
 import { type ClientOption, isReader } from '../options.ts'
 import type { WebhookEvent } from '../protocol/events.ts'
-import type { Decisions } from './decisions.ts'
+import type { Decisions } from '../protocol/vendor.ts'
 
 /** Milliseconds after its begin for which the other handlers of a delivery share a read. */
 const maxAge = 1000

@@ -8,8 +8,8 @@ export const apiErrorBrand: unique symbol = Symbol.for('idv-webhooks.ApiError')
 export const verifiedDeliveryClass: unique symbol = Symbol.for('idv-webhooks.SignedDelivery')
 /** The property of a receiver that holds its steps. */
 export const receiverSteps: unique symbol = Symbol.for('idv-webhooks.receiver')
-/** The property of a vendor that holds the function that reads its API. */
-export const vendorRecords: unique symbol = Symbol.for('idv-webhooks.vendor.records')
+/** The property of a vendor that holds its code. */
+export const vendorCode: unique symbol = Symbol.for('idv-webhooks.vendor')
 /** The token of the receiver in a Nest application. */
 export const nestReceiver: unique symbol = Symbol.for('idv-webhooks.nest.receiver')
 

@@ -7,7 +7,6 @@ import { invalid, shown } from '../foundation/check.ts'
 import { type warn, warnOnce } from '../foundation/warn.ts'
 import { ignoreRejection, isPromise } from '../host/promises.ts'
 import type { WebhookEvent } from '../protocol/events.ts'
-import { challengeAnswer, type Vendor } from '../protocol/vendor.ts'
 import type { Outcome, OutcomeKind } from './outcome.ts'
 import { failed, rejected, taken } from './table.ts'
 
@@ -58,9 +57,12 @@ export class Replies {
   readonly #warn = warnOnce()
 
   /** @throws WebhookError `OPTION_INVALID` */
-  constructor(respond: RespondOption | Responder | undefined, vendor: Vendor | undefined) {
+  constructor(
+    respond: RespondOption | Responder | undefined,
+    adapt?: (own: RespondOption | Responder) => RespondOption | Responder,
+  ) {
     const own = checkRespond(respond)
-    const checked = vendor ? respondTo(vendor, own) : own
+    const checked = adapt ? adapt(own) : own
     if (typeof checked === 'function') this.#responder = checked
     else this.#table = checked
   }
@@ -122,7 +124,7 @@ export function toReply(outcome: Outcome, respond: RespondOption = {}): Reply {
   return override === undefined ? standard : changedReply(outcome, standard, override)
 }
 
-function overrideOf(respond: RespondOption, outcome: Outcome): ReplyChange {
+export function overrideOf(respond: RespondOption, outcome: Outcome): ReplyChange {
   const code = 'code' in outcome ? outcome.code : undefined
   return (code && respond[code]) ?? respond[outcome.kind]
 }
@@ -306,24 +308,3 @@ const isHeaderValue = (value: unknown) =>
 /** True for a record: `Headers` and lists of pairs would be sent as no headers, or as others. */
 const isPlain = (value: unknown) =>
   typeof value === 'object' && value !== null && !(Symbol.iterator in value)
-
-/**
- * Adds the replies that a vendor requires to the receiver's own `respond`: answers to its challenges,
- * and 200 for stored events if the vendor takes no other success.
- */
-function respondTo(vendor: Vendor, own: RespondOption | Responder = {}): RespondOption | Responder {
-  const status = vendor.delivery?.success === 200 ? 200 : taken.accepted
-  const kept = (change: ReplyChange) =>
-    typeof change === 'number' ? change : { status, ...change }
-  if (!vendor.challenge && typeof own !== 'function') {
-    return { ...own, accepted: kept(own.accepted) }
-  }
-  const responder: Responder = async (outcome, event) => {
-    const answer = challengeAnswer(vendor, event?.raw)
-    if (answer !== undefined && outcome.kind !== 'rejected') return { status: 200, body: answer }
-    const change = typeof own === 'function' ? await own(outcome, event) : overrideOf(own, outcome)
-    return outcome.kind === 'accepted' ? kept(change) : change
-  }
-  const { handshake } = typeof own === 'function' ? own : {}
-  return handshake ? Object.assign(responder, { handshake }) : responder
-}

@@ -17,6 +17,7 @@ import {
   valueAt,
   valueIn,
 } from './json-paths.ts'
+import type { Authenticity } from './scheme-definition.ts'
 
 /**
  * Dotted paths to each part, tried in order; a part that is left out keeps its default paths. A
@@ -54,10 +55,11 @@ export interface EnvelopeContext {
   readonly url: string | undefined
 }
 
-/** Headers and address of the delivery. */
+/** Headers, address and proof of the delivery. */
 export interface EnvelopeArrival {
   readonly headers: Iterable<readonly [string, string]>
   readonly url?: string | undefined
+  readonly authenticity?: Authenticity
 }
 
 /** Reads the event of the JSON body, or all if it holds several. Integers above 2^53 are text. */
@@ -100,6 +102,17 @@ export interface ReadEnvelope {
   readonly data: unknown
   /** The data with long integers as text, if it has any. */
   readonly exactData?: unknown
+  readonly vendor?: VendorDetails
+}
+
+/** The additions of a vendor's event to its envelope. */
+interface VendorDetails {
+  /** Fields of the event. */
+  readonly details: object
+  /** Without an id, equal bodies are one event. */
+  readonly dedupe: 'body' | undefined
+  /** The part of the body that repeats have in common, if the vendor changes the rest. */
+  readonly lasting: Uint8Array | undefined
 }
 
 /** A JSON body, and a copy with integers above 2^53 as text, if it has any. */

@@ -2,8 +2,10 @@
 // data has to fit.
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { WebhookError } from '../errors.ts'
+import { checkChoice } from '../foundation/check.ts'
+import { defined } from '../foundation/defined.ts'
 import { ignoreRejection } from '../host/promises.ts'
-import { eventSchemas, type Issue } from './events.ts'
+import { eventSchemas, type Issue, type WebhookEvent } from './events.ts'
 import { canonicalName, isEventName, legacyNameOf } from './names.ts'
 
 /** Schemas by canonical event name: they replace the built-in ones or add events of their own. */
@@ -23,9 +25,11 @@ export interface Checked {
   readonly issues?: readonly Issue[]
 }
 
-interface Choices {
-  readonly validate: 'report' | 'reject' | 'off'
-  readonly legacy: 'accept' | 'reject'
+/** The options by which the data of events are read. */
+export interface MeaningOptions {
+  readonly schemas?: SchemaMap
+  readonly validate?: 'report' | 'reject' | 'off'
+  readonly legacy?: 'accept' | 'reject'
 }
 
 /** A rejected legacy name still tells the event's entity. */
@@ -42,33 +46,50 @@ const typeOf = (name: string) => /^([a-z][\w-]{0,99})\.\S*$/i.exec(name)?.[1] ??
 
 const builtIn = new Map<string, ReadonlyMap<string, Meaning>>()
 
-/**
- * The meanings of all known names, legacy names included if they are accepted.
- *
- * @throws WebhookError `SCHEMA_INVALID`
- */
-export function createMeanings(
-  schemas: SchemaMap | undefined,
-  choices: Choices,
-): ReadonlyMap<string, Meaning> {
-  if (schemas) return meaningsOf(checkedSchemas(schemas), choices)
+/** The meanings of all names that are accepted, and what becomes of data that do not fit. */
+export interface Meanings {
+  readonly validate: 'report' | 'reject' | 'off'
+  readonly meanings: ReadonlyMap<string, Meaning>
+}
+
+/** @throws WebhookError `SCHEMA_INVALID`, `OPTION_INVALID` */
+export function createMeanings(options: MeaningOptions): Meanings {
+  const { schemas, validate = 'report', legacy = 'accept' } = options
+  checkChoice('validate', validate, ['report', 'reject', 'off'])
+  checkChoice('legacy', legacy, ['accept', 'reject'])
+  const make = (by: SchemaMap) => meaningsOf(by, validate !== 'off', legacy === 'accept')
+  if (schemas) return { validate, meanings: make(checkedSchemas(schemas)) }
   // Kept, so that `parse` need not make them for each delivery.
-  const key = `${choices.validate} ${choices.legacy}`
-  const meanings = builtIn.get(key) ?? meaningsOf(eventSchemas, choices)
+  const key = `${validate} ${legacy}`
+  const meanings = builtIn.get(key) ?? make(eventSchemas)
   builtIn.set(key, meanings)
+  return { validate, meanings }
+}
+
+function meaningsOf(schemas: SchemaMap, isChecked: boolean, takesLegacy: boolean) {
+  const meanings = new Map<string, Meaning>()
+  for (const [name, schema] of Object.entries(schemas)) {
+    const meaning = { name, type: typeOf(name), schema: isChecked ? schema : undefined }
+    meanings.set(name, meaning)
+    const older = legacyNameOf(name)
+    if (older !== undefined && takesLegacy) meanings.set(older, meaning)
+  }
   return meanings
 }
 
-function meaningsOf(schemas: SchemaMap, { validate, legacy }: Choices) {
-  const meanings = new Map<string, Meaning>()
-  for (const [name, schema] of Object.entries(schemas)) {
-    const type = typeOf(name)
-    const meaning = { name, type, schema: validate === 'off' ? undefined : schema }
-    meanings.set(name, meaning)
-    const older = legacyNameOf(name)
-    if (older !== undefined && legacy === 'accept') meanings.set(older, meaning)
+/** An event with other data of its resource, by the schema that the data which came have to fit. */
+export type WithData = (event: WebhookEvent, data: unknown) => WebhookEvent
+
+export function createWithData(options: MeaningOptions): WithData {
+  const { validate, meanings } = createMeanings(options)
+  return ({ issues: _, ...event }, current) => {
+    const meaning = meanings.get(event.name) ?? unknownMeaning(event.name)
+    const { data, issues } = checkData(current, meaning)
+    if (issues && validate === 'reject') {
+      throw new TypeError(`the current resource does not fit the schema of ${meaning.name}`)
+    }
+    return defined({ ...event, data, issues }) as unknown as WebhookEvent
   }
-  return meanings
 }
 
 /** A sender may cause a million issues; the first ones show what is wrong. */

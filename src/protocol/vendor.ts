@@ -1,25 +1,11 @@
 // A sender of identity verifications as data: how it signs, how its events read in our words, what
-// it expects of replies. The reading is here; each vendor is a file of data in vendors/.
-import { checkChoice, checkOptionNames, invalid, shown } from '../foundation/check.ts'
-import { defined } from '../foundation/defined.ts'
-import { vendorRecords } from '../host/brands.ts'
-import type { EnvelopeReading } from './envelope.ts'
-import { idOf, isObject, joinedId, toDate, valueAt } from './json-paths.ts'
-import {
-  type DecisionName,
-  decisionNames,
-  type EventName,
-  isDecision,
-  isEventName,
-} from './names.ts'
-import type { VerificationStatus } from './resources.ts'
+// it expects of replies. The presets and what reads them are in vendors/, for bundles without them.
+import { vendorCode } from '../host/brands.ts'
+import type { EnvelopeReader } from './envelope.ts'
+import type { DecidedBy, WebhookEvent } from './events.ts'
+import type { MeaningOptions } from './meanings.ts'
+import type { DecisionName, EventName } from './names.ts'
 import type { Scheme } from './scheme-definition.ts'
-import {
-  createReadRecord,
-  type ReadRecord,
-  type VendorApi,
-  type VendorRequest,
-} from './vendor-api.ts'
 
 /**
  * A dotted path into the body. `a.*.b` stands for the distinct values of `b` in the list `a`, in
@@ -35,7 +21,7 @@ export interface VendorRule {
   readonly is: EventName
 }
 
-type VendorValue = string | number | boolean | null
+export type VendorValue = string | number | boolean | null
 
 /** How a vendor's body reads. */
 export interface VendorReading {
@@ -100,6 +86,38 @@ export interface DeclaredFinality {
   readonly reversible: readonly DecisionName[]
 }
 
+/** A request to a vendor's API, with places for credentials and ids. */
+export interface VendorCall {
+  /** Default `'GET'`. */
+  readonly method?: 'POST'
+  readonly baseUrl: string
+  /** `{id}` stands for the id of the verification, `{a.path}` for a value of the event's body. */
+  readonly path: string
+  /**
+   * `{token}`, `{key}`, `{secret}` and `{clientId}` stand for credentials, `{basic}` for key and
+   * secret as Basic authentication has them.
+   */
+  readonly headers?: Readonly<Record<string, string>>
+  /** Sent as JSON, with the same places as `path` and `headers`. */
+  readonly body?: Readonly<Record<string, string>>
+  /** Sent as a form in place of `body`. */
+  readonly form?: Readonly<Record<string, string>>
+}
+
+/** A request that reads the record of a verification. */
+export interface VendorRequest extends VendorCall {
+  /** A request that gives the `{token}` of this one. */
+  readonly login?: VendorLogin
+}
+
+/** A request for a token. */
+export interface VendorLogin extends VendorCall {
+  /** The dotted path of the token in the answer. */
+  readonly token: string
+  /** Milliseconds for which a token is used. */
+  readonly lifetime: number
+}
+
 /** Where a vendor's API has the decision of a verification, and how its record reads. */
 export interface VendorDecision {
   /** The events that name such a record; all of them by default. */
@@ -139,288 +157,42 @@ export interface Vendor {
   readonly decisions?: readonly VendorDecision[]
 }
 
-const fields: readonly (keyof Vendor)[] = [
-  ...(['name', 'title', 'documents', 'triedOn', 'scheme', 'reading', 'finality'] as const),
-  ...(['delivery', 'addresses', 'challenge', 'fixtures', 'decisions'] as const),
-]
-
-/**
- * A vendor of your own, checked. With the credentials of its API, decisions are read there.
- *
- * @throws WebhookError `OPTION_INVALID`
- */
-export function defineVendor(vendor: Vendor, api?: VendorApi): Vendor {
-  checkOptionNames('defineVendor', vendor, fields)
-  const { name, scheme, reading, finality, decisions = [] } = vendor
-  if (typeof name !== 'string' || !/^[a-z][a-z0-9]*$/i.test(name)) {
-    throw invalid(`vendor.name must be letters and digits, got ${shown(name)}`)
-  }
-  if (!Array.isArray(scheme?.template)) {
-    throw invalid(`vendor.scheme must be created by a builder of schemes, got ${shown(scheme)}`)
-  }
-  const readings = [reading, ...decisions.map((one) => one.reading)]
-  const given = readings.flatMap((one) => (one?.rules ?? []).map(({ is }) => is))
-  const wrong = given.find((one) => !isEventName(one))
-  if (!Array.isArray(reading?.rules) || wrong !== undefined) {
-    throw invalid(`vendor.reading.rules must map to event names, got ${shown(wrong)}`)
-  }
-  for (const one of readings) {
-    checkReading(one)
-    checkRules(one.rules)
-  }
-  checkFinality(finality, given)
-  const checked = { ...vendor }
-  if (api !== undefined) {
-    const read = createReadRecord(
-      name,
-      decisions.map(({ request }) => request),
-      api,
-    )
-    // Not enumerable: who prints a vendor sees data alone.
-    Object.defineProperty(checked, vendorRecords, { value: read })
-  }
-  return Object.freeze(checked)
+/** The decisions behind a vendor's API. */
+export interface Decisions {
+  /** True if handlers can read the vendor's records. */
+  readonly hasApi: boolean
+  /** True if an event lacks a decision that is read; warns once if nothing can read it. */
+  awaits(event: WebhookEvent): boolean
+  /**
+   * The event with the decision that the vendor's record states; unchanged if it states none yet.
+   *
+   * @throws WebhookError `DECISION_UNREAD`; what the API's `fetch` throws
+   */
+  decided(event: WebhookEvent, signal: AbortSignal): Promise<WebhookEvent>
+  /** The vendor's record of an event's verification; undefined if its API has none. */
+  record(event: WebhookEvent, signal: AbortSignal): Promise<unknown>
+  /** An event with the data of a record, under the name that it has. */
+  refreshed(event: WebhookEvent, record: unknown): WebhookEvent
 }
 
-/** The function that reads the vendor's API; undefined without the option `api`. */
-export function recordReader(vendor: Vendor): ReadRecord | undefined {
+/** The options that concern a vendor's decisions. */
+export interface DecisionOptions extends MeaningOptions {
+  readonly accept?: readonly DecidedBy[]
+}
+
+/** The code of a vendor: `defineVendor` adds it to the data. */
+export interface VendorCode {
+  /** True if it was given the credentials of the vendor's API. */
+  readonly hasApi: boolean
+  /** @throws WebhookError `OPTION_INVALID` for the option `accept` */
+  reader(options: DecisionOptions): EnvelopeReader
+  /** Adds the replies that the vendor requires to the option `respond`. */
+  respond<Option>(own: Option): Option
+  decisions(options: DecisionOptions): Decisions
+}
+
+/** The code of a vendor; undefined for what `defineVendor` did not make. */
+export function codeOf(vendor: Vendor | undefined): VendorCode | undefined {
   // Trust is granted here: only defineVendor() sets the property.
-  return (vendor as { readonly [vendorRecords]?: ReadRecord })[vendorRecords]
-}
-
-/** Where the decision of an event is, and whether the event lacks it. */
-export function decisionOf(
-  vendor: Vendor,
-  body: unknown,
-): { readonly decision: VendorDecision; readonly isHint: boolean } | undefined {
-  const { decisions = [] } = vendor
-  if (decisions.length === 0) return undefined
-  const at = lookUpIn(eventsIn(vendor, body)[0])
-  const decision = decisions.find(({ of = {} }) => holds(of, at))
-  return decision && { decision, isHint: decision.hints !== undefined && holds(decision.hints, at) }
-}
-
-/** True for a record that is older than its hint. */
-export function isOutdated({ outdated, reading }: VendorDecision, record: unknown): boolean {
-  return outdated !== undefined && holds(outdated, lookUpIn(record, reading))
-}
-
-const pathLists = ['name', 'subject', 'id', 'sameAs', 'occurredAt', 'volatile'] as const
-
-/** A field that is misspelt, or a path where a list of them belongs, would read nothing. */
-function checkReading(reading: VendorReading): void {
-  const others = ['events', 'spelling', 'dedupe', 'rules', 'fields']
-  checkOptionNames('vendor.reading', reading, [...pathLists, ...others])
-  checkChoice('vendor.reading.dedupe', reading.dedupe, ['body'])
-  checkChoice('vendor.reading.spelling', reading.spelling, ['any'])
-  for (const [field, path] of Object.entries(reading.fields ?? {})) {
-    if ([path].flat().every((one) => typeof one === 'string' && one !== '')) continue
-    throw invalid(
-      `vendor.reading.fields.${field} must be a path like 'data.name' or a list of them, got ${shown(path)}`,
-    )
-  }
-  for (const field of pathLists) {
-    const paths: unknown = reading[field]
-    const isNeeded = field === 'name' || field === 'subject'
-    if (paths === undefined && !isNeeded) continue
-    if (Array.isArray(paths) && paths.every((path) => typeof path === 'string' && path !== ''))
-      continue
-    throw invalid(
-      `vendor.reading.${field} must be a list of paths like ['data.id'], got ${shown(paths)}`,
-    )
-  }
-}
-
-/** A rule without a condition would make every event of a vendor what it says. */
-function checkRules(rules: readonly VendorRule[]): void {
-  for (const { when, is } of rules) {
-    if (isObject(when) && Object.keys(when).length > 0) continue
-    throw invalid(
-      `vendor.reading.rules: the rule for ${is} needs values at paths, e.g. { when: { status: 'approved' }, is: '${is}' }, got ${shown(when)}`,
-    )
-  }
-}
-
-/** Every decision that a vendor can send is declared once: final, or reversible. */
-function checkFinality(finality: unknown, given: readonly EventName[]): void {
-  checkOptionNames('vendor.finality', finality, ['final', 'reversible'])
-  const { final = [], reversible = [] } = (finality ?? {}) as Partial<DeclaredFinality>
-  const declared: readonly unknown[] = [final, reversible].flat()
-  const wrong = declared.find((one) => typeof one !== 'string' || !isDecision(one))
-  if (wrong !== undefined) {
-    throw invalid(`vendor.finality must list ${decisionNames.join(', ')}, got ${shown(wrong)}`)
-  }
-  for (const name of new Set([...given.filter(isDecision), ...(declared as DecisionName[])])) {
-    if (declared.filter((one) => one === name).length === 1) continue
-    throw invalid(`vendor.finality must list ${name} once, as final or as reversible`)
-  }
-}
-
-/** A vendor's body, read into this package's terms. */
-export interface VendorEvent extends EnvelopeReading {
-  /** The vendor's own name of it. */
-  readonly receivedName: string
-  readonly raw: unknown
-}
-
-const statuses: Readonly<Record<string, VerificationStatus>> = {
-  'verification.created': 'initiated',
-  'verification.submitted': 'submitted',
-  'verification.approved': 'approved',
-  'verification.rejected': 'rejected',
-  'verification.canceled': 'canceled',
-  'verification.expired': 'expired',
-}
-
-/** The name of an event whose body has none at the paths of the preset. */
-const unnamed = 'unnamed'
-
-/**
- * Reads a body; undefined if it has no name where the vendor's events have one. An event without a
- * name of ours keeps its own.
- */
-export function readVendorEvent(vendor: Vendor, body: unknown): VendorEvent | undefined {
-  const [event] = [readEvents(vendor, body)].flat()
-  return event?.receivedName === unnamed ? undefined : event
-}
-
-/** The events of a body that holds a list of them, or the body that is one. */
-export function eventsIn({ reading }: Vendor, body: unknown): readonly unknown[] {
-  const list = reading.events === undefined ? undefined : valueAt(body, reading.events)
-  return Array.isArray(list) && list.length > 0 ? list : [body]
-}
-
-/** Reads all events of a body; a list of one would lose the delivery's id. */
-export function readEvents(
-  vendor: Vendor,
-  body: unknown,
-  canRead?: boolean,
-): VendorEvent | readonly VendorEvent[] {
-  const events = eventsIn(vendor, body).map((one) => readAuthentic(vendor, one, canRead))
-  const [first] = events
-  return first && events.length === 1 ? first : events
-}
-
-/** Reads an event that the vendor has signed, whatever its shape: one without a name is `unnamed`. */
-export function readAuthentic(
-  vendor: Vendor,
-  body: unknown,
-  canRead = recordReader(vendor) !== undefined,
-): VendorEvent {
-  const { name, reading } = vendor
-  const at = lookUpIn(body, reading)
-  const receivedName = textAt(at, reading.name) ?? unnamed
-  const rule = reading.rules.find(({ when }) => holds(when, at))
-  const is = rule?.is ?? `${name}.${receivedName}`
-  const id = textAt(at, reading.subject)
-  const parts = reading.id?.map((path) => textAt(at, [path]))
-  const own = parts?.every((part) => part !== undefined) ? joinedId(parts, ':') : undefined
-  const data = dataOf(reading, at, { id, status: statuses[is] })
-  // A hint that is never completed must not stand for the event that has the decision.
-  const isShared = reading.sameAs && (canRead || !decisionOf(vendor, body)?.isHint)
-  return {
-    name: is,
-    receivedName,
-    ...defined({
-      id: (isShared ? textAt(at, reading.sameAs ?? []) : undefined) ?? own,
-      occurredAt: timeAt(at, reading.occurredAt ?? []),
-      entity: entityOf(is, data),
-    }),
-    data,
-    raw: body,
-  }
-}
-
-/** Gives the value of a body at a dotted path. */
-type LookUp = (path: string) => unknown
-
-function lookUpIn(body: unknown, { spelling }: Pick<VendorReading, 'spelling'> = {}): LookUp {
-  if (spelling !== 'any') return (path) => valuesAt(body, path)
-  return (path) => path.split('.').reduce(valueInAnySpelling, body)
-}
-
-/** The value at a path; of each element of a list the distinct values, in order, as one text. */
-function valuesAt(body: unknown, path: string): unknown {
-  const [head = '', tail] = path.split('.*.')
-  const value = valueAt(body, head)
-  if (tail === undefined || !Array.isArray(value)) return tail === undefined ? value : undefined
-  return [...new Set(value.map((one) => String(valueAt(one, tail) ?? 'none')))].sort().join(' ')
-}
-
-function valueInAnySpelling(value: unknown, key: string): unknown {
-  if (!isObject(value)) return undefined
-  if (Object.hasOwn(value, key)) return value[key]
-  const plain = plainKey(key)
-  const other = Object.keys(value).find((one) => plainKey(one) === plain)
-  return other === undefined ? undefined : value[other]
-}
-
-const plainKey = (key: string) => key.replaceAll(/[-_]/g, '').toLowerCase()
-
-/** The answer that a vendor's handshake wants, as JSON; undefined for any other delivery. */
-export function challengeAnswer({ challenge }: Vendor, body: unknown): string | undefined {
-  const at = lookUpIn(body)
-  if (!challenge || !holds(challenge.when, at)) return undefined
-  const value = textAt(at, [challenge.echo])
-  return value === undefined ? undefined : JSON.stringify({ [challenge.echo]: value })
-}
-
-/** The entity of an event: the client that its verifications name too, if the event says so. */
-function entityOf(name: string, { id, clientId }: Readonly<Record<string, unknown>>) {
-  const isClient = name.startsWith('client.')
-  const own = isClient ? (clientId ?? id) : id
-  if (typeof own !== 'string') return undefined
-  return { type: isClient ? 'client' : 'verification', id: own }
-}
-
-/** A record of ours with what the vendor says of it. */
-function dataOf(
-  { fields: wanted = {} }: VendorReading,
-  at: LookUp,
-  known: { readonly id: string | undefined; readonly status: VerificationStatus | undefined },
-): Record<string, unknown> {
-  const data: Record<string, unknown> = defined(known)
-  for (const [field, path] of Object.entries(wanted)) {
-    const value = fieldAt(at, field, [path].flat())
-    if (value !== undefined) data[field] = value
-  }
-  return data
-}
-
-function fieldAt(at: LookUp, field: string, paths: readonly string[]): string | undefined {
-  if (field.endsWith('At')) return timeAt(at, paths)?.toISOString()
-  if (field.endsWith('Id')) return textAt(at, paths)
-  const texts = paths.flatMap((one) => textAt(at, [one]) ?? [])
-  return texts.join(' ') || undefined
-}
-
-function holds(when: VendorRule['when'], at: LookUp): boolean {
-  return Object.entries(when).every(([path, wanted]) => {
-    const value = at(path) ?? null
-    return Array.isArray(wanted) ? wanted.includes(value as VendorValue) : value === wanted
-  })
-}
-
-/** The first text that is there, if it is no longer than an id may be. */
-function textAt(at: LookUp, paths: readonly string[]): string | undefined {
-  return firstOf(paths, (path) => idOf(at(path)))
-}
-
-/** Some senders write times with a space. */
-const spaced = /^(\d{4}-\d{2}-\d{2}) (?=\d{2}:\d{2})/
-
-/** The first time that is there. */
-function timeAt(at: LookUp, paths: readonly string[]): Date | undefined {
-  return firstOf(paths, (path) => {
-    const value = at(path)
-    return toDate(typeof value === 'string' ? value.replace(spaced, '$1T') : value)
-  })
-}
-
-function firstOf<Value>(paths: readonly string[], read: (path: string) => Value | undefined) {
-  for (const path of paths) {
-    const value = read(path)
-    if (value !== undefined) return value
-  }
-  return undefined
+  return (vendor as { readonly [vendorCode]?: VendorCode } | undefined)?.[vendorCode]
 }

@@ -2,10 +2,10 @@
 // `authenticity: 'token'` by name. The header of its HMAC is not in its public documents.
 import { checkOptionNames } from '../foundation/check.ts'
 import { schemes } from '../protocol/scheme.ts'
-import { defineVendor, type Vendor } from '../protocol/vendor.ts'
-import type { VendorApi } from '../protocol/vendor-api.ts'
-import { behind } from './behind.ts'
-import { approvedOrRejected, pages } from './body-hmac.ts'
+import type { Vendor } from '../protocol/vendor.ts'
+import { defineVendor } from './define-vendor.ts'
+import { approvedOrRejected, behind, pages } from './preset-parts.ts'
+import type { VendorApi } from './vendor-api.ts'
 
 /**
  * Alloy. Read from its public documents and tried on deliveries made from them, not on real ones.

@@ -1,8 +1,9 @@
 // Cashfree Secure ID (India): a base64 HMAC-SHA256 of the time in milliseconds and the body. Its
 // older webhooks, whose signature is in the JSON, are not accepted.
 import { checkOptionNames } from '../foundation/check.ts'
-import { defineVendor, type Vendor } from '../protocol/vendor.ts'
-import { bodyHmac, pages } from './body-hmac.ts'
+import type { Vendor } from '../protocol/vendor.ts'
+import { defineVendor } from './define-vendor.ts'
+import { bodyHmac, pages } from './preset-parts.ts'
 
 /**
  * Cashfree. Read from its public documents and tried on deliveries made from them, not on real ones.

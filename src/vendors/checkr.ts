@@ -1,6 +1,7 @@
 // Checkr (background checks): a hex HMAC-SHA256 of the body under the API key.
-import { defineVendor, type Vendor } from '../protocol/vendor.ts'
-import { approvedOrRejected, bodyHmac, pages } from './body-hmac.ts'
+import type { Vendor } from '../protocol/vendor.ts'
+import { defineVendor } from './define-vendor.ts'
+import { approvedOrRejected, bodyHmac, pages } from './preset-parts.ts'
 
 /**
  * Checkr. Read from its public documents and tried on deliveries made from them, not on real ones.

@@ -1,7 +1,8 @@
 // ComplyCube: a hex HMAC-SHA256 of the body. An event has the outcome of its check in its type, and
 // a webhook that takes check.completed as well gets each outcome twice.
-import { defineVendor, type Vendor } from '../protocol/vendor.ts'
-import { approvedOrRejected, bodyHmac, pages } from './body-hmac.ts'
+import type { Vendor } from '../protocol/vendor.ts'
+import { defineVendor } from './define-vendor.ts'
+import { approvedOrRejected, bodyHmac, pages } from './preset-parts.ts'
 
 /**
  * ComplyCube. Read from its public documents and tried on signatures that it has published, not on

@@ -2,15 +2,8 @@
 // of that name, and puts our values where the vendor's documents place them. Fields that a vendor
 // does not send are left out.
 import { isObject } from '../protocol/json-paths.ts'
-import {
-  decisionOf,
-  eventsIn,
-  readVendorEvent,
-  type Vendor,
-  type VendorDecision,
-  type VendorFixture,
-  type VendorReading,
-} from '../protocol/vendor.ts'
+import type { Vendor, VendorDecision, VendorFixture, VendorReading } from '../protocol/vendor.ts'
+import { decisionOf, eventsIn, readVendorEvent } from './reading.ts'
 
 /** An event in this package's names. */
 export interface DialectEvent {

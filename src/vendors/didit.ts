@@ -1,8 +1,9 @@
 // Didit: a hex HMAC-SHA256 of the raw body in X-Signature, which each delivery has. Its -V2 and
 // -Simple headers sign a rewritten body, for receivers behind a parser, and are not read.
 import type { EventName } from '../protocol/names.ts'
-import { defineVendor, type Vendor, type VendorRule } from '../protocol/vendor.ts'
-import { approvedOrRejected, bodyHmac, pages } from './body-hmac.ts'
+import type { Vendor, VendorRule } from '../protocol/vendor.ts'
+import { defineVendor } from './define-vendor.ts'
+import { approvedOrRejected, bodyHmac, pages } from './preset-parts.ts'
 
 /** Didit. Read from its public documents and tried on deliveries made from them, not on real ones. */
 export function didit(): Vendor {

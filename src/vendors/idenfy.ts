@@ -1,7 +1,8 @@
 // iDenfy: a hex HMAC-SHA256 of the body; only a result with `final: true` is a decision.
 import type { EventName } from '../protocol/names.ts'
-import { defineVendor, type Vendor } from '../protocol/vendor.ts'
-import { bodyHmac, pages } from './body-hmac.ts'
+import type { Vendor } from '../protocol/vendor.ts'
+import { defineVendor } from './define-vendor.ts'
+import { bodyHmac, pages } from './preset-parts.ts'
 
 /**
  * iDenfy. Read from its public documents and tried on deliveries made from them, not on real ones.

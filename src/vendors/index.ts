@@ -1,25 +1,25 @@
-export {
-  type DeclaredFinality,
-  defineVendor,
-  readVendorEvent,
-  type Vendor,
-  type VendorDecision,
-  type VendorDelivery,
-  type VendorDocument,
-  type VendorEvent,
-  type VendorFixture,
-  type VendorPath,
-  type VendorReading,
-  type VendorRule,
+export type {
+  DeclaredFinality,
+  Vendor,
+  VendorDecision,
+  VendorDelivery,
+  VendorDocument,
+  VendorFixture,
+  VendorPath,
+  VendorReading,
+  VendorRequest,
+  VendorRule,
 } from '../protocol/vendor.ts'
-export type { ApiCredential, VendorApi, VendorRequest } from '../protocol/vendor-api.ts'
 export { challenges } from './challenges.ts'
+export { defineVendor } from './define-vendor.ts'
 export type { AddressOptions } from './jumio.ts'
 export type { OndatoOptions } from './ondato.ts'
+export { readVendorEvent, type VendorEvent } from './reading.ts'
 export { securityEvents } from './security-events.ts'
 export {
   type SenderName,
   type SenderOptions,
   senders,
 } from './senders.ts'
+export type { ApiCredential, VendorApi } from './vendor-api.ts'
 export { vendors } from './vendors.ts'

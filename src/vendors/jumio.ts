@@ -2,10 +2,10 @@
 // ask for `authenticity: 'ip'` by name.
 import { checkChoice } from '../foundation/check.ts'
 import { schemes } from '../protocol/scheme.ts'
-import { defineVendor, type Vendor } from '../protocol/vendor.ts'
-import type { VendorApi } from '../protocol/vendor-api.ts'
-import { behind } from './behind.ts'
-import { approvedOrRejected, pages } from './body-hmac.ts'
+import type { Vendor } from '../protocol/vendor.ts'
+import { defineVendor } from './define-vendor.ts'
+import { approvedOrRejected, behind, pages } from './preset-parts.ts'
+import type { VendorApi } from './vendor-api.ts'
 
 /** Where a vendor that signs nothing sends from, and how many proxies of yours stand before you. */
 export interface AddressOptions {

@@ -1,9 +1,9 @@
 // Middesk (businesses): a hex HMAC-SHA256 of the body; the status of the business is the result.
 import { checkOptionNames } from '../foundation/check.ts'
-import { defineVendor, type Vendor } from '../protocol/vendor.ts'
-import type { VendorApi } from '../protocol/vendor-api.ts'
-import { behind } from './behind.ts'
-import { approvedOrRejected, bodyHmac, pages } from './body-hmac.ts'
+import type { Vendor } from '../protocol/vendor.ts'
+import { defineVendor } from './define-vendor.ts'
+import { approvedOrRejected, behind, bodyHmac, pages } from './preset-parts.ts'
+import type { VendorApi } from './vendor-api.ts'
 
 /**
  * Middesk. Read from its public documents and tried on deliveries made from them, not on real ones.

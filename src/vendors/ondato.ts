@@ -3,8 +3,9 @@
 import { checkOptionNames, invalid } from '../foundation/check.ts'
 import type { EventName } from '../protocol/names.ts'
 import { schemes } from '../protocol/scheme.ts'
-import { defineVendor, type Vendor, type VendorFixture } from '../protocol/vendor.ts'
-import { bodyHmac, pages } from './body-hmac.ts'
+import type { Vendor, VendorFixture } from '../protocol/vendor.ts'
+import { defineVendor } from './define-vendor.ts'
+import { bodyHmac, pages } from './preset-parts.ts'
 
 const published = '20.31.10.47 20.31.227.231 20.76.229.117 20.76.229.248 213.226.187.101'.split(' ')
 

@@ -1,10 +1,10 @@
 // Onfido (Entrust): a hex HMAC-SHA256 of the body; results stand in the status of a workflow run.
 import { checkOptionNames } from '../foundation/check.ts'
 import { decisionNames } from '../protocol/names.ts'
-import { defineVendor, type Vendor } from '../protocol/vendor.ts'
-import type { VendorApi } from '../protocol/vendor-api.ts'
-import { behind } from './behind.ts'
-import { bodyHmac, pages } from './body-hmac.ts'
+import type { Vendor } from '../protocol/vendor.ts'
+import { defineVendor } from './define-vendor.ts'
+import { behind, bodyHmac, pages } from './preset-parts.ts'
+import type { VendorApi } from './vendor-api.ts'
 
 /**
  * Onfido. Read from its public documents and tried on signatures that it has published, not on real

@@ -2,8 +2,9 @@
 // space. Its own verification.* events are steps of an inquiry and keep their names.
 import { checkOptionNames } from '../foundation/check.ts'
 import type { EventName } from '../protocol/names.ts'
-import { defineVendor, type Vendor } from '../protocol/vendor.ts'
-import { approvedOrRejected, bodyHmac, pages } from './body-hmac.ts'
+import type { Vendor } from '../protocol/vendor.ts'
+import { defineVendor } from './define-vendor.ts'
+import { approvedOrRejected, bodyHmac, pages } from './preset-parts.ts'
 
 /**
  * Persona. Read from its public documents and tried on deliveries made from them, not on real ones.

@@ -1,7 +1,8 @@
 // Prembly (Identitypass): a base64 HMAC-SHA256 of the body. Its key is the one that Prembly calls
 // your public key: keep it secret, because its holder can sign.
-import { defineVendor, type Vendor } from '../protocol/vendor.ts'
-import { bodyHmac, pages } from './body-hmac.ts'
+import type { Vendor } from '../protocol/vendor.ts'
+import { defineVendor } from './define-vendor.ts'
+import { bodyHmac, pages } from './preset-parts.ts'
 
 /**
  * Prembly. Read from its public documents and tried on deliveries made from them, not on real ones.

@@ -4,7 +4,7 @@ import { checkOptionNames } from '../foundation/check.ts'
 import { defined } from '../foundation/defined.ts'
 import { schemes } from '../protocol/scheme.ts'
 import type { Scheme, SchemeDefinition, TimestampFormat } from '../protocol/scheme-definition.ts'
-import { hex, type Unnamed } from './body-hmac.ts'
+import { hex, type Unnamed } from './preset-parts.ts'
 
 const base64 = (header: SchemeDefinition['header'], difference: Partial<Unnamed> = {}) =>
   hex(header, { encoding: 'base64', ...difference })

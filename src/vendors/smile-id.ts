@@ -1,10 +1,10 @@
 // Smile ID v3: a base64 HMAC-SHA256 of the time and your partner id, and not of the body, so a
 // receiver has to ask for `authenticity: 'timestamp'` by name.
 import { checkOptionNames, invalid, shown } from '../foundation/check.ts'
-import { defineVendor, type Vendor } from '../protocol/vendor.ts'
-import type { VendorApi } from '../protocol/vendor-api.ts'
-import { behind } from './behind.ts'
-import { approvedOrRejected, bodyHmac, pages } from './body-hmac.ts'
+import type { Vendor } from '../protocol/vendor.ts'
+import { defineVendor } from './define-vendor.ts'
+import { approvedOrRejected, behind, bodyHmac, pages } from './preset-parts.ts'
+import type { VendorApi } from './vendor-api.ts'
 
 /**
  * Smile ID. Read from its public documents and tried on deliveries made from them, not on real ones.

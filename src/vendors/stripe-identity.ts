@@ -3,10 +3,10 @@
 import { checkOptionNames } from '../foundation/check.ts'
 import type { EventName } from '../protocol/names.ts'
 import { schemes } from '../protocol/scheme.ts'
-import { defineVendor, type Vendor } from '../protocol/vendor.ts'
-import type { VendorApi } from '../protocol/vendor-api.ts'
-import { behind } from './behind.ts'
-import { pages } from './body-hmac.ts'
+import type { Vendor } from '../protocol/vendor.ts'
+import { defineVendor } from './define-vendor.ts'
+import { behind, pages } from './preset-parts.ts'
+import type { VendorApi } from './vendor-api.ts'
 
 /**
  * Stripe Identity. Read from its public documents and tried on signatures that it has published, not

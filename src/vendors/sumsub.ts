@@ -1,8 +1,9 @@
 // Sumsub: a hex HMAC of the body; the dashboard chooses the algorithm. A GREEN may be followed by
 // a RED, so any decision may be replaced.
 import { checkChoice, checkOptionNames } from '../foundation/check.ts'
-import { defineVendor, type Vendor, type VendorFixture } from '../protocol/vendor.ts'
-import { approvedOrRejected, bodyHmac, pages } from './body-hmac.ts'
+import type { Vendor, VendorFixture } from '../protocol/vendor.ts'
+import { defineVendor } from './define-vendor.ts'
+import { approvedOrRejected, bodyHmac, pages } from './preset-parts.ts'
 
 /**
  * Sumsub. Read from its public documents and tried on deliveries made from them, not on real ones.

@@ -1,7 +1,8 @@
 // Trulioo: a hex HMAC-SHA256 of the body, and a handshake that wants its challenge back.
 import { checkOptionNames } from '../foundation/check.ts'
-import { defineVendor, type Vendor } from '../protocol/vendor.ts'
-import { approvedOrRejected, bodyHmac, pages } from './body-hmac.ts'
+import type { Vendor } from '../protocol/vendor.ts'
+import { defineVendor } from './define-vendor.ts'
+import { approvedOrRejected, bodyHmac, pages } from './preset-parts.ts'
 
 /**
  * Trulioo's Workflow Studio. Read from its public documents and tried on deliveries made from

@@ -1,6 +1,7 @@
 // Truv (income and employment): `v1=` and a hex HMAC-SHA256 of the body.
-import { defineVendor, type Vendor } from '../protocol/vendor.ts'
-import { bodyHmac, pages } from './body-hmac.ts'
+import type { Vendor } from '../protocol/vendor.ts'
+import { defineVendor } from './define-vendor.ts'
+import { bodyHmac, pages } from './preset-parts.ts'
 
 /**
  * Truv. Read from its public documents and tried on deliveries made from them, not on real ones.

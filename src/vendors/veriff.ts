@@ -1,7 +1,8 @@
 // Veriff: a hex HMAC-SHA256 of the body. Decisions, events, Full Auto results and screenings go to
 // one address or several. A decision that was sent may be replaced by a later one.
-import { defineVendor, type Vendor, type VendorRule } from '../protocol/vendor.ts'
-import { approvedOrRejected, bodyHmac, pages } from './body-hmac.ts'
+import type { Vendor, VendorRule } from '../protocol/vendor.ts'
+import { defineVendor } from './define-vendor.ts'
+import { approvedOrRejected, bodyHmac, pages } from './preset-parts.ts'
 
 /**
  * Veriff. Read from its public documents and tried on signatures that it has published, not on real

@@ -1,6 +1,7 @@
 // Vouched: a base64 HMAC-SHA1 of the body; a reviewer may overrule the machine afterwards.
-import { defineVendor, type Vendor } from '../protocol/vendor.ts'
-import { approvedOrRejected, bodyHmac, pages } from './body-hmac.ts'
+import type { Vendor } from '../protocol/vendor.ts'
+import { defineVendor } from './define-vendor.ts'
+import { approvedOrRejected, bodyHmac, pages } from './preset-parts.ts'
 
 /**
  * Vouched. Read from its public documents and tried on deliveries made from them, not on real ones.

@@ -2,11 +2,11 @@
 // receiver has to ask for `authenticity: 'token'` by name. Requests to its API are signed with RSA.
 import { checkChoice, checkOptionNames, invalid } from '../foundation/check.ts'
 import { schemes } from '../protocol/scheme.ts'
-import { defineVendor, type Vendor } from '../protocol/vendor.ts'
-import type { VendorApi } from '../protocol/vendor-api.ts'
+import type { Vendor } from '../protocol/vendor.ts'
 import { fromBase64, toBase64 } from '../signature/encoding.ts'
-import { behind } from './behind.ts'
-import { approvedOrRejected, pages } from './body-hmac.ts'
+import { defineVendor } from './define-vendor.ts'
+import { approvedOrRejected, behind, pages } from './preset-parts.ts'
+import type { VendorApi } from './vendor-api.ts'
 
 /**
  * Yoti. Read from its public documents and tried on deliveries made from them, not on real ones.

@@ -2,7 +2,7 @@
 // the attempt ends. Handlers may throw anything; an attempt always ends with a verdict.
 import { toArrivals } from '../arrival.ts'
 import { namesResource } from '../dispatch/fetch-resource.ts'
-import { type Decision, type Replaced, toSuperseded } from '../dispatch/finality.ts'
+import { type Decision, type Finality, type Replaced, toSuperseded } from '../dispatch/finality.ts'
 import { attemptSteps, type HandlerFailure, type Registration } from '../dispatch/handler.ts'
 import type { RunningHandlers } from '../dispatch/run.ts'
 import { isNonRetryable } from '../errors.ts'
@@ -14,6 +14,7 @@ import type { StoreTx } from '../inbox/work-store.ts'
 import { describeError } from '../observe/observe.ts'
 import type { Parsed } from '../parse.ts'
 import type { WebhookEvent } from '../protocol/events.ts'
+import type { WithData } from '../protocol/meanings.ts'
 import { covers, type DecisionName, isEventName, reversalName } from '../protocol/names.ts'
 import type { Steps } from '../steps.ts'
 
@@ -24,9 +25,16 @@ export interface Attempted {
 }
 
 /** Dependencies of an attempt. */
-export interface Attempter {
+export interface AttemptDeps {
   readonly steps: Steps
   readonly inbox: DurableInbox
+  /** Tells which decisions of the sender a later one may replace. */
+  readonly finality: Finality
+  /** Gives an event its resource as it is now. */
+  readonly withData: WithData
+}
+
+interface Attempter extends AttemptDeps {
   /** The handlers that are aborted together. */
   readonly running: RunningHandlers
 }
@@ -42,7 +50,7 @@ export async function attempt(work: Work, by: Attempter): Promise<Attempted> {
     }
     const decided = by.steps.decisions ? await decidedEntry(work, entry, by) : entry
     if ('kind' in decided) return ended(decided)
-    const plan = planAttempt(work, decided, by.steps)
+    const plan = planAttempt(work, decided, by)
     if ('kind' in plan) return ended(plan)
     return await new AttemptRun(work, by, plan).run()
   } catch (error) {
@@ -100,12 +108,10 @@ async function decidedEntry(
   entry: ReadEntry,
   { steps, running }: Attempter,
 ): Promise<ReadEntry | Verdict> {
-  const { delivery, attempt, source, failed: before } = work
+  const { delivery, attempt, failed: before } = work
   if (!delivery || !steps.decisions?.awaits(entry.event)) return entry
-  // A replay shares no earlier read.
-  const storedAt = source === 'replay' ? undefined : work.storedAt
   const entryId = work.lease.id
-  const found = await steps.decide({ ...entry, delivery, attempt, entryId, running, storedAt })
+  const found = await steps.decide({ ...entry, delivery, attempt, entryId, running })
   if (!('handler' in found)) return { ...entry, event: found }
   if (isDrained(found)) return { kind: 'released' }
   const unrun = before.filter((id) => !Object.hasOwn(attemptSteps, id))
@@ -141,7 +147,7 @@ interface Plan {
 function planAttempt(
   work: Work,
   { event, key }: ReadEntry,
-  { dispatcher, finality }: Steps,
+  { steps: { dispatcher }, finality }: Attempter,
 ): Plan | Verdict {
   const place = { entryId: work.lease.id, seq: work.seq }
   const last = work.highWaterMark?.decision
@@ -244,7 +250,7 @@ class AttemptRun {
     }
     const { steps, inbox, running } = this.#by
     let tx: StoreTx | undefined
-    let handler = policy === 'refetch' ? refetching(registration, steps) : registration.handler
+    let handler = policy === 'refetch' ? refetching(registration, this.#by) : registration.handler
     try {
       // Waits for its turn before the handler's time begins.
       if (registration.options.tx) tx = await inbox.leases.transaction(this.#work, mark)
@@ -365,7 +371,7 @@ function within(tx: StoreTx, handler: Registration['handler']): Registration['ha
  */
 function refetching(
   { handler }: Registration,
-  { withData, decisions }: Steps,
+  { steps: { decisions }, withData }: Attempter,
 ): Registration['handler'] {
   const refreshed = (event: WebhookEvent, current: unknown) =>
     decisions?.hasApi ? decisions.refreshed(event, current) : withData(event, current)

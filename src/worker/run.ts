@@ -5,15 +5,11 @@ import { sleep } from '../foundation/abortable.ts'
 import { longestTimer } from '../foundation/check.ts'
 import { processState } from '../host/process.ts'
 import { nextTurn } from '../host/runtime.ts'
-import type { DurableInbox } from '../inbox/inbox.ts'
 import type { FailedRequest, SettledAs, SettledWork, Verdict, Work } from '../inbox/work.ts'
-import type { Steps } from '../steps.ts'
-import { type Attempted, attempt } from './attempt.ts'
+import { type AttemptDeps, type Attempted, attempt } from './attempt.ts'
 
 /** Dependencies of a run. */
-export interface RunDeps {
-  readonly steps: Steps
-  readonly inbox: DurableInbox
+export interface RunDeps extends AttemptDeps {
   /** The number of places: entries at a time. */
   readonly concurrency: number
   onSettled(entry: TakenEntry, settled: SettledWork): void
@@ -274,10 +270,10 @@ export class WorkerRun {
   }
 
   async #attempt(entry: TakenEntry, running: RunningHandlers | undefined): Promise<void> {
-    const { steps, inbox } = this.#deps
+    const { inbox } = this.#deps
     const { work } = entry
     const mayRun = running && !this.#abort.signal.aborted
-    const attempted = mayRun ? await attempt(work, { steps, inbox, running }) : released
+    const attempted = mayRun ? await attempt(work, { ...this.#deps, running }) : released
     entry.verdict = attempted.verdict
     const asked = performance.now()
     const settling = inbox.leases.settle(work, attempted.verdict, attempted.handled)

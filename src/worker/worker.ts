@@ -1,4 +1,5 @@
 // createWorker: claims entries, attempts them and settles them, a given number at a time.
+import { Finality } from '../dispatch/finality.ts'
 import { blamingCaller, WebhookError } from '../errors.ts'
 import { checkOptionNames, invalid, kindShown } from '../foundation/check.ts'
 import { defined } from '../foundation/defined.ts'
@@ -9,6 +10,7 @@ import { isolatesRequests } from '../host/runtime.ts'
 import type { DurableInbox } from '../inbox/inbox.ts'
 import type { FailedRequest, SettledWork, Swept, Work } from '../inbox/work.ts'
 import { describeError, printable, timed } from '../observe/observe.ts'
+import { createWithData } from '../protocol/meanings.ts'
 import type { Receiver } from '../receiver.ts'
 import type { Steps } from '../steps.ts'
 import {
@@ -199,8 +201,11 @@ class InboxWorker implements Worker {
   }
 
   #openRun(): WorkerRun {
+    const { options } = this.#steps
     this.#run ??= new WorkerRun({
       steps: this.#steps,
+      finality: new Finality(options.vendor?.finality),
+      withData: createWithData(options),
       inbox: this.#inbox,
       concurrency: this.#options.concurrency,
       onSettled: this.#reportEnd,
@@ -210,7 +215,7 @@ class InboxWorker implements Worker {
   }
 
   async #ready(): Promise<void> {
-    const { dispatcher, fetches, vendor } = this.#steps
+    const { dispatcher, fetches, options } = this.#steps
     dispatcher.freeze()
     if (dispatcher.refetches() && !fetches) {
       throw new WebhookError(
@@ -218,7 +223,7 @@ class InboxWorker implements Worker {
         "stale: 'refetch' needs a client: createReceiver({ secret, inbox, client: createClient({ … }) })",
       )
     }
-    await this.#inbox.openFor(vendor)
+    await this.#inbox.openFor(options.vendor?.name)
     this.#reportCrashed(await this.#inbox.leases.sweep())
   }
 

@@ -2,9 +2,9 @@ import { capture, signedDelivery } from 'idv-webhooks/testing'
 import { expect, test } from 'vitest'
 import { defined } from '../../src/foundation/defined.ts'
 import * as resources from '../../src/protocol/resources.ts'
-import { readVendorEvent, type Vendor } from '../../src/protocol/vendor.ts'
 import { opaqueId } from '../../src/redaction/ids.ts'
 import { redactBody } from '../../src/redaction/redact.ts'
+import { readVendorEvent, type Vendor } from '../../src/vendors/index.ts'
 import { everyVendor } from '../vendors/every-vendor.ts'
 
 async function redacted(body: object, keys?: readonly string[], vendor?: Vendor): Promise<string> {

@@ -115,16 +115,6 @@ test('a worker that is killed between the read and the handler decides again', a
   expect(api.asked).toHaveLength(2)
 })
 
-test('entries of a verification that waited together share a read', async () => {
-  const { api, receiver, heard, later } = await plaidWith({ record: success })
-  for (const code of ['STATUS_UPDATED', 'RETRIED', 'STATUS_UPDATED']) {
-    await receiver.receive(deliveryOf(plaid, { ...hint, webhook_code: code }))
-  }
-  await later(61_000)
-  expect(api.asked).toHaveLength(1)
-  expect(heard).toEqual([`${approved} by api`, 'plaid.RETRIED'])
-})
-
 test('an entry that came after a read began is read anew', async () => {
   const { api, deliver, heard } = await plaidWith({ record: success }, { record: failure })
   await deliver(hint)

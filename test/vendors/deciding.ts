@@ -4,7 +4,7 @@ import { createReceiver, createWorker, type ReceiverOptions } from 'idv-webhooks
 import { createInbox, type InboxStore } from 'idv-webhooks/inbox'
 import { type Vendor, type VendorApi, vendors } from 'idv-webhooks/vendors'
 import { onTestFinished } from 'vitest'
-import { decisionOf } from '../../src/protocol/vendor.ts'
+import { decisionOf } from '../../src/vendors/reading.ts'
 import { secretFor, vendorsByHand } from './by-hand.ts'
 
 export const at = Date.UTC(2026, 4, 1, 12)

@@ -74,7 +74,7 @@ describe.each(signing.map((vendor) => [vendor.name, vendor] as const))('%s', (_,
     const { dedupe: _, id: __, ...reading } = vendor.reading
     const inbox = createInbox({ store: memoryStore() })
     const secret = secretOf(vendor)
-    const own = { ...vendor, reading }
+    const own = defineVendor({ ...vendor, reading })
     const receiver = createReceiver({ vendor: own, secret, now, inbox, observe: () => {} })
     const sent = sentBy(vendor)
     const kinds: string[] = []
@@ -237,7 +237,7 @@ test('an event that states no time is not told by its bytes, whatever its vendor
   const inbox = createInbox({ store: memoryStore() })
   const secret = secretOf(vendor)
   const { id: _, ...reading } = vendor.reading
-  const own = { ...vendor, reading }
+  const own = defineVendor({ ...vendor, reading })
   const receiver = createReceiver({ vendor: own, secret, now, inbox, observe: () => {} })
   // The first fixture is a step of the session, without a time.
   const kinds: string[] = []
@@ -308,8 +308,11 @@ test.each([
   [{ id: [''] }, 'vendor.reading.id must be a list of paths'],
   [{ sameAs: 'snapshot_event' }, 'vendor.reading.sameAs must be a list of paths'],
   [{ spelling: 'camel' }, "vendor.reading.spelling must be 'any', got"],
-  [{ fields: { subjectName: 1 } }, 'vendor.reading.fields.subjectName must be a path like'],
-  [{ fields: { subjectName: ['a', ''] } }, 'vendor.reading.fields.subjectName must be a path like'],
+  [{ fields: { subjectName: 1 } }, 'vendor.reading.fields.subjectName must be a list of paths'],
+  [
+    { fields: { subjectName: ['a', ''] } },
+    'vendor.reading.fields.subjectName must be a list of paths',
+  ],
   [
     { rules: [{ is: 'verification.approved' }] },
     'the rule for verification.approved needs values at paths',

@@ -2,8 +2,7 @@
 // that its preset has, and where a receiver gets the key of its signature.
 import { verify } from 'node:crypto'
 import type { Context, Hono } from 'hono'
-import type { VendorDecision } from '../../src/protocol/vendor.ts'
-import type { VendorCall } from '../../src/protocol/vendor-api.ts'
+import type { VendorCall, VendorDecision } from '../../src/protocol/vendor.ts'
 import { recordInDialect } from '../../src/vendors/dialect.ts'
 import { formBody, jsonBody, type MountedRoute, mount } from './exchange.ts'
 import { found, HttpError } from './http-error.ts'

@@ -13,7 +13,8 @@ import {
 } from '../foundation/check.ts'
 import { readRetryAfter } from '../foundation/clock.ts'
 import { decodeUtf8, parseJson } from '../foundation/json.ts'
-import { valueAt } from './json-paths.ts'
+import { valueAt } from '../protocol/json-paths.ts'
+import type { VendorCall, VendorLogin, VendorRequest } from '../protocol/vendor.ts'
 
 const credentialNames = ['token', 'key', 'secret', 'clientId'] as const
 
@@ -32,38 +33,6 @@ interface ApiConnection {
 export type VendorApi<Credential extends ApiCredential = never> = ApiConnection & {
   readonly [Name in Credential]: string
 } & { readonly [Name in ApiCredential]?: string }
-
-/** A request to a vendor's API, with places for credentials and ids. */
-export interface VendorCall {
-  /** Default `'GET'`. */
-  readonly method?: 'POST'
-  readonly baseUrl: string
-  /** `{id}` stands for the id of the verification, `{a.path}` for a value of the event's body. */
-  readonly path: string
-  /**
-   * `{token}`, `{key}`, `{secret}` and `{clientId}` stand for credentials, `{basic}` for key and
-   * secret as Basic authentication has them.
-   */
-  readonly headers?: Readonly<Record<string, string>>
-  /** Sent as JSON, with the same places as `path` and `headers`. */
-  readonly body?: Readonly<Record<string, string>>
-  /** Sent as a form in place of `body`. */
-  readonly form?: Readonly<Record<string, string>>
-}
-
-/** A request that reads the record of a verification. */
-export interface VendorRequest extends VendorCall {
-  /** A request that gives the `{token}` of this one. */
-  readonly login?: VendorLogin
-}
-
-/** A request for a token. */
-export interface VendorLogin extends VendorCall {
-  /** The dotted path of the token in the answer. */
-  readonly token: string
-  /** Milliseconds for which a token is used. */
-  readonly lifetime: number
-}
 
 /** Gives the text of a place in a path or body. */
 type PlaceValue = (place: string) => string | undefined
