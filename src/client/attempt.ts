@@ -18,7 +18,7 @@ export interface Answered {
 /** How one attempt ended. */
 export type AttemptEnd =
   | ({ readonly kind: 'answered' } & Answered)
-  | { readonly kind: 'timeout' }
+  | { readonly kind: 'timeout'; readonly timeout: number }
   | { readonly kind: 'broken'; readonly error: unknown }
   | { readonly kind: 'too large' }
   /** The caller aborted it; `sent` is false only if nothing can have been sent. */
@@ -55,7 +55,7 @@ export async function attempt(
     return await exchange(send, new Request(url, { ...init, signal: stop.signal }), stop.signal)
   } catch (error) {
     if (signal?.aborted) return { kind: 'aborted', reason: signal.reason, sent: true }
-    return stop.signal.aborted ? { kind: 'timeout' } : { kind: 'broken', error }
+    return stop.signal.aborted ? { kind: 'timeout', timeout } : { kind: 'broken', error }
   } finally {
     clearTimeout(timer)
     signal?.removeEventListener('abort', cancel)

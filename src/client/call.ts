@@ -9,7 +9,7 @@ import {
   type RequestDetails,
   ValidationError,
 } from './api-error.ts'
-import { endpoints, type InputSchema } from './contract.ts'
+import { endpoints, type InputSchema, type SchemaIssue } from './contract.ts'
 
 /** Section 9: the deprecated paths stay until interface release 2.19.0 at least. */
 export type PathFamily = 'canonical' | 'legacy'
@@ -46,8 +46,8 @@ export function prepared(target: Target, { endpoint, id, query, body, options = 
   const wire = wireQuery(query ?? {})
   refuse(pattern.includes('{id}') ? idFaults(id) : [], info)
   // A schema's faults first: they are in the service's own words.
-  if ('query' in contract) refuse(schemaFaults(contract.query, wire), info)
-  if ('body' in contract) refuse(schemaFaults(contract.body, body), info)
+  if ('query' in contract) refuse(fieldErrors(contract.query.safeParse(wire).error?.issues), info)
+  if ('body' in contract) refuse(fieldErrors(contract.body.safeParse(body).error?.issues), info)
   const unknown = 'query' in contract ? queryFaults(contract.query, wire) : []
   const text = jsonOf(body)
   const unwritable = text === undefined && body !== undefined ? [notJson] : []
@@ -96,12 +96,16 @@ function timeoutFaults(timeout: number | undefined) {
   return [{ field: 'timeout', message: 'must be milliseconds above 0' }]
 }
 
-/** The first fault of each field that the service would refuse. */
-function schemaFaults(schema: InputSchema, value: unknown): FieldError[] {
+/** The first fault of each field, in the form of the service's own 422. */
+export function fieldErrors(issues: readonly SchemaIssue[] = []): FieldError[] {
   const errors = new Map<string, FieldError>()
-  for (const { path, message } of schema.safeParse(value).error?.issues ?? []) {
+  const add = (path: readonly PropertyKey[], message: string) => {
     const field = path.map(String).join('.')
     if (!errors.has(field)) errors.set(field, { field, message })
+  }
+  for (const issue of issues) {
+    if (issue.code !== 'unrecognized_keys') add(issue.path, issue.message)
+    else for (const key of issue.keys) add([...issue.path, key], 'is unknown')
   }
   return [...errors.values()]
 }

@@ -139,6 +139,9 @@ export const endpoints = {
 /** The schema of a body or a query. */
 export type InputSchema = z.ZodObject
 
+/** A fault that a schema finds. */
+export type SchemaIssue = z.core.$ZodIssue
+
 /** Input is never changed, so frozen objects fit. */
 export type DeepReadonly<Value> = Value extends (infer Item)[]
   ? readonly DeepReadonly<Item>[]

@@ -14,6 +14,7 @@ import { type Clock, systemClock } from '../foundation/clock.ts'
 import { defined } from '../foundation/defined.ts'
 import { warnIfItThrows } from '../foundation/warn.ts'
 import { stepsOf } from '../host/brands.ts'
+import type { Inbox } from '../inbox/inbox.ts'
 import type { Keeper } from '../options.ts'
 import type { Outcome } from '../outcome/outcome.ts'
 import { ownEnvelope } from '../protocol/envelope.ts'
@@ -21,6 +22,7 @@ import type { Entity } from '../protocol/events.ts'
 import { parseTime } from '../protocol/json-paths.ts'
 import type { EventName } from '../protocol/names.ts'
 import type { Receiver } from '../receiver.ts'
+import type { Steps } from '../steps.ts'
 import {
   clientEvents,
   type DerivedEvent,
@@ -132,26 +134,10 @@ export interface ReconcileReport {
 }
 
 /** The receiver's inbox, which knows whether it has an event of an entity. */
-interface KnownEvents extends Keeper {
-  find(query: {
-    readonly name?: string
-    readonly entity?: Entity
-    /** Null for entries of no tenant. */
-    readonly tenant?: string | null
-    readonly limit: number
-  }): Promise<{ readonly entries: readonly { readonly tenant?: string }[] }>
-}
+type KnownEvents = Keeper & Pick<Inbox, 'find'>
 
 /** The part of a receiver that takes events without a delivery. */
-interface Ingester {
-  readonly keeper: Keeper | undefined
-  /** True if its handlers can read through a client. */
-  readonly fetches: boolean
-  /**
-   * The tenants of its secrets; undefined for a secret without a tenant, and if secrets are looked
-   * up.
-   */
-  readonly tenants: readonly (string | undefined)[] | undefined
+interface Ingester extends Pick<Steps, 'keeper' | 'fetches' | 'tenants'> {
   ingest(body: Uint8Array, tenant?: string): Promise<Outcome>
 }
 

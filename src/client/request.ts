@@ -70,25 +70,39 @@ export async function request<Name extends EndpointName>(
   sender: Sender,
   call: Call<Name>,
 ): Promise<Answer<Name>> {
-  const { method } = endpoints[call.endpoint]
+  const { endpoint } = call
+  const { method } = endpoints[endpoint]
   const { path, url, init } = prepared(sender, call)
   const { signal, timeout = sender.timeout, background } = call.options ?? {}
   for (let attempts = 1; ; attempts++) {
-    const info: RequestDetails = { endpoint: call.endpoint, method, path, attempts }
+    const info: RequestDetails = { endpoint, method, path, attempts }
     const leave = await sender.limiter?.acquire(signal, timeout, background)
     const began = sender.now()
     const attempted = await attempt(sender.fetch, { url, init, timeout, signal }).finally(leave)
     if (attempted.kind === 'aborted' && !attempted.sent) throw attempted.reason
-    const result = understand(sender, { attempted, info, timeout })
+    const result = understand(sender, attempted, info)
     const delay = result.ok
       ? undefined
       : delayBefore(result, { method, attempts, dice: Math.random() }, sender.retry)
-    report(sender, { info, began, attempted, result, delay })
+    const at = sender.now()
+    const seen = { at, ...info, ms: at.getTime() - began.getTime(), ...observed(attempted, result) }
+    const retryIn = delay === undefined ? {} : { retryIn: Math.round(delay) }
+    sender.observe({ type: 'request', ...seen, ...retryIn })
     // The cast is safe: the endpoint's own schema has read the response.
     if (result.ok) return result.value as Answer<Name>
     if (delay === undefined) throw ending(result, info)
     await sleep(delay, signal)
   }
+}
+
+/** Describes the end of an attempt to an observer. */
+function observed(attempted: AttemptEnd, result: AttemptOutcome) {
+  const status = attempted.kind === 'answered' ? attempted.status : undefined
+  if (!result.ok) {
+    const code = isApiError(result.error) ? result.error.code : 'ABORTED'
+    return defined({ ok: false, status, code })
+  }
+  return defined({ ok: true, status, strange: result.strange[0] ? result.strange : undefined })
 }
 
 /** A create call that the service may have carried out ends in an unknown outcome. */
@@ -98,24 +112,18 @@ function ending({ error, unclear }: Failure, requestInfo: RequestDetails): unkno
   return new OutcomeUnknownError({ status, requestInfo, cause: error })
 }
 
-interface AttemptResult {
-  readonly attempted: AttemptEnd
-  readonly info: RequestDetails
-  readonly timeout: number
-}
-
 type AttemptOutcome =
   | { readonly ok: true; readonly value: unknown; readonly strange: readonly string[] }
   | Failure
 
-function understand(sender: Sender, { attempted, info, timeout }: AttemptResult): AttemptOutcome {
+function understand(sender: Sender, attempted: AttemptEnd, info: RequestDetails): AttemptOutcome {
   switch (attempted.kind) {
     case 'answered':
       return understandAnswer(sender, attempted, info)
     case 'aborted':
       return { ok: false, error: attempted.reason, repeat: 'never', unclear: true }
     case 'timeout': {
-      const message = `no complete response within ${timeout} ms`
+      const message = `no complete response within ${attempted.timeout} ms`
       const error = new TimeoutError({ code: 'TIMEOUT', message, requestInfo: info })
       return { ok: false, error, repeat: 'reads', unclear: true }
     }
@@ -170,30 +178,4 @@ function malformed(
 ): AttemptOutcome {
   const error = new MalformedResponseError({ code: 'RESPONSE_MALFORMED', message, requestInfo })
   return { ok: false, error, repeat, unclear: true }
-}
-
-interface Reported {
-  readonly info: RequestDetails
-  readonly began: Date
-  readonly attempted: AttemptEnd
-  readonly result: AttemptOutcome
-  readonly delay: number | undefined
-}
-
-function report(sender: Sender, { info, began, attempted, result, delay }: Reported): void {
-  const at = sender.now()
-  const strange = result.ok && result.strange.length > 0 ? result.strange : undefined
-  sender.observe(
-    defined({
-      type: 'request' as const,
-      at,
-      ...info,
-      ms: at.getTime() - began.getTime(),
-      ok: result.ok,
-      status: attempted.kind === 'answered' ? attempted.status : undefined,
-      code: result.ok ? undefined : isApiError(result.error) ? result.error.code : 'ABORTED',
-      strange,
-      retryIn: delay === undefined ? undefined : Math.round(delay),
-    }),
-  )
 }

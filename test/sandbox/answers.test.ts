@@ -181,27 +181,6 @@ describe('deliveries', () => {
     await sandbox.flush()
     expect([sent, list()[0]?.status]).toEqual([2, 'delivered'])
   })
-
-  test('deliveries are listed as a whole, or page by page', async () => {
-    const { sandbox, call, create } = await fresh({ fetch: async () => new Response() })
-    for (let at = 0; at < 7; at++) await create()
-    const ids = sandbox.deliveries.list().map(({ id }) => id)
-    const get = async (query: string) => (await call('GET', `/_sandbox/deliveries${query}`)).body
-    expect((await get('')).data.map(({ id }: Json) => id)).toEqual(ids)
-    const page = await get('?limit=3&page=3&event=verification.created')
-    expect(page.data.map(({ id }: Json) => id)).toEqual(ids.slice(6))
-    expect(page.pagination).toEqual({
-      page: 3,
-      limit: 3,
-      total: 7,
-      totalPages: 3,
-      hasNext: false,
-      hasPrev: true,
-    })
-    for (const query of ['?limit=0', '?page=x', '?limit=1001']) {
-      expect((await call('GET', `/_sandbox/deliveries${query}`)).status, query).toBe(422)
-    }
-  })
 })
 
 describe('answers on the older paths', () => {
@@ -240,18 +219,13 @@ describe('answers on the older paths', () => {
   })
 })
 
-describe('unknown fields and parameters', () => {
-  test.each([
-    ['POST', '/clients', { firstName: 'Ada', '\ud83d': 1 }, 'fields firstName, %EF%BF%BD'],
-    ['POST', '/verifications', { ...minimal, subjectNmae: 'Ada' }, 'field subjectNmae'],
-    ['GET', '/clients?pageSize=5&page=1', undefined, 'field pageSize'],
-    ['POST', '/clients', { nameFirst: 'Ada' }, null],
-  ])('%s %s ignores them and names them in a header', async (method, path, body, named) => {
-    const { call } = await fresh()
-    const { status, headers } = await call(method, `/v2/api${path}`, { body })
-    expect(status).toBe(method === 'GET' ? 200 : 201)
-    expect(headers.get('sandbox-warning')).toBe(named && `unknown ${named}`)
-  })
+test.each([
+  ['POST', '/clients', { firstName: 'Ada' }],
+  ['POST', '/verifications', { ...minimal, subjectNmae: 'Ada' }],
+  ['GET', '/clients?pageSize=5&page=1', undefined],
+])('%s %s ignores fields and parameters that it does not know', async (method, path, body) => {
+  const { call } = await fresh()
+  expect((await call(method, `/v2/api${path}`, { body })).status).toBe(method === 'GET' ? 200 : 201)
 })
 
 describe('lists', () => {

@@ -123,24 +123,16 @@ describe('a call is checked as the request that does the same:', () => {
     expect(() => sandbox.deliveries.resendAll({ status: 'x' as never })).toThrow(misused)
   })
 
-  test('a fault of no kind is told its form, and the kinds once', async () => {
+  test('a fault of no kind is told its form, and the kinds', async () => {
     const { sandbox, call } = await fresh()
     const faults = [{ fault: 'tampered' }, { kind: 'tamperd' }, {}, 'drop'] as never
     expect(() => sandbox.faults.set(faults)).toThrow(misused)
     const { status, body } = await call('PUT', '/_sandbox/faults', { body: { faults } })
     expect(status).toBe(422)
-    const [first, ...others] = body.errors
-    expect(first.field).toBe('faults.0.kind')
-    expect(first.message).toMatch(
-      /^is missing\. Did you mean \{ kind: 'tampered' \}\? Known kinds: duplicate, .*, slow$/,
+    const fields = body.errors.map(({ field }: Json) => field)
+    expect(fields).toEqual(['faults.0.kind', 'faults.1.kind', 'faults.2.kind', 'faults.3'])
+    expect(body.errors[1].message).toMatch(
+      /^must be a kind of fault.* Did you mean 'tampered'\? Known kinds: duplicate, .*, slow$/,
     )
-    expect(others).toEqual([
-      { field: 'faults.1.kind', message: "is not a kind of fault. Did you mean 'tampered'?" },
-      {
-        field: 'faults.2.kind',
-        message: "is missing: a fault is an object such as { kind: 'duplicate' }.",
-      },
-      { field: 'faults.3', message: "must be an object such as { kind: 'drop' }" },
-    ])
   })
 })

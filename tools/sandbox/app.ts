@@ -7,7 +7,7 @@ import { isLoopback } from '../../src/host/loopback.ts'
 import { faultsIn, givenIn, messageResponse, subjectResponse } from '../console/subject.ts'
 import { createApi } from './api.ts'
 import { mountConsole } from './console.ts'
-import { controlRoutes, createControl } from './control.ts'
+import { createControl } from './control.ts'
 import { streamEvents } from './events.ts'
 import { formBody, mount } from './exchange.ts'
 import { HttpError, notFound } from './http-error.ts'
@@ -51,7 +51,6 @@ export function createApp(options: AppOptions): Hono {
   mountGuards(app, options)
   mountConsole(app, state)
   app.use(`${apiPath}/*`, (context, next) => meetFault(context, next, options))
-  const routes = controlRoutes(state)
   mountDocuments(app, options)
   const subject = ({ req }: Context) => subjectPage(state, req.param('token') ?? '', req.raw)
   mount(app, [
@@ -65,7 +64,7 @@ export function createApp(options: AppOptions): Hono {
   ])
   const organizationOf = (request: Request) => authenticate(state, request, rateLimit)
   app.route(apiPath, createApi({ state, authenticate: organizationOf }))
-  app.route(controlPath, createControl(routes))
+  app.route(controlPath, createControl(state))
   mountVendorApi(app, state, (context, next) => meetFault(context, next, options))
   return app
 }
@@ -122,35 +121,27 @@ function guardOrigin(request: Request): void {
   throw new HttpError(403, 'A page of another site sent the request', { code: 'ORIGIN_REFUSED' })
 }
 
-/** Mounts the documents and the index page at the addresses that the sandbox prints. */
-function mountDocuments(app: Hono, options: AppOptions): void {
-  const { origin } = options
-  const documents: Record<string, () => unknown> = {
-    [`${apiPath}/openapi.json`]: () => apiDocument(origin()),
+/** Mounts the document of the API, and an index at the addresses that the sandbox prints. */
+function mountDocuments(app: Hono, { origin }: AppOptions): void {
+  const index = () => {
+    const [api, control] = [`${origin()}${apiPath}`, `${origin()}${controlPath}`]
+    return {
+      title: 'Identity verification, in a box',
+      api,
+      apiDocument: `${api}/openapi.json`,
+      control,
+      example: `curl -X POST ${api}/verifications -H 'x-api-key: key_acme' -H 'content-type: application/json' -d '{"type":"idv","requirements":["document"],"subjectName":"Auto Approve"}'`,
+    }
   }
-  for (const path of ['/', apiPath, `${apiPath}/`, controlPath, `${controlPath}/`]) {
-    documents[path] = () => indexOf(options)
-  }
-  const mounted = Object.entries(documents).map(([path, document]) => {
-    return { method: 'GET', path, answer: () => Response.json(document()) }
-  })
-  mount(app, mounted)
-}
-
-function indexOf({ origin }: AppOptions) {
-  const api = `${origin()}${apiPath}`
-  const control = `${origin()}${controlPath}`
-  return {
-    title: 'Identity verification, in a box',
-    api,
-    apiDocument: `${api}/openapi.json`,
-    control,
-    assumptions: `${control}/assumptions`,
-    outbox: `${control}/outbox`,
-    deliveries: `${control}/deliveries`,
-    events: `${control}/events`,
-    example: `curl -X POST ${api}/verifications -H 'x-api-key: key_acme' -H 'content-type: application/json' -d '{"type":"idv","requirements":["document"],"subjectName":"Auto Approve"}'`,
-  }
+  const indexed = ['/', apiPath, `${apiPath}/`, controlPath, `${controlPath}/`]
+  mount(app, [
+    ...indexed.map((path) => ({ method: 'GET', path, answer: () => Response.json(index()) })),
+    {
+      method: 'GET',
+      path: `${apiPath}/openapi.json`,
+      answer: () => Response.json(apiDocument(origin())),
+    },
+  ])
 }
 
 /** Applies a fault of the API to a request: an error, silence, a broken body or a late answer. */

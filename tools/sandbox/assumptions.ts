@@ -48,7 +48,7 @@ const decisions: Readonly<Record<string, Readonly<Record<string, string>>>> = {
       'at expiresAt a verification that is initiated or in_progress expires; a submitted one waits for its operator',
   },
   '4': {
-    'request bodies': `a body that is not JSON, has another content type, or is not an object gives 400; one above ${maxBodyBytes} bytes gives 413; unknown fields are ignored and named in a Sandbox-Warning header; keys that reach a prototype (__proto__) are ignored`,
+    'request bodies': `a body that is not JSON, has another content type, or is not an object gives 400; one above ${maxBodyBytes} bytes gives 413; unknown fields are ignored; keys that reach a prototype (__proto__) are ignored`,
     nesting: 'a body of more than 512 levels gives 400',
     'repeated keys': 'the last of two equal keys in a JSON object counts',
     'byte order mark': 'one before a JSON body is ignored',
@@ -68,7 +68,7 @@ const decisions: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   },
   '4.2': {
     'query parameters':
-      'a parameter that breaks its rule, or is given twice, gives 422 with an entry for each; status may be given several times; unknown parameters are ignored and named in a Sandbox-Warning header',
+      'a parameter that breaks its rule gives 422 with an entry for each; the last of two equal ones counts, but status may be given several times; unknown ones are ignored',
     'status list':
       'spaces around commas are ignored; an empty item, as after a trailing comma, gives 422',
     'sort direction':

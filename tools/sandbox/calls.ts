@@ -13,48 +13,52 @@ const names = {
   subscriptions: ['list', 'get', 'create', 'update', 'remove', 'rotateSecret'],
   deliveries: ['list', 'get', 'resend', 'resendAll'],
 } as const
-type Named<Part extends keyof typeof names> = (typeof names)[Part][number]
 
 /** The clock as users move it, between 1970 and 9000. */
-export type SandboxClock = Pick<VirtualClock, Named<'clock'> | 'frozen'>
+export type SandboxClock = Pick<VirtualClock, (typeof names.clock)[number] | 'frozen'>
 /** The faults as users set them. */
-export type SandboxFaults = Pick<FaultRules, Named<'faults'>>
+export type SandboxFaults = Pick<FaultRules, (typeof names.faults)[number]>
 /** The subscriptions as users manage them. Invalid input throws `OPTION_INVALID`. */
-export type SandboxSubscriptions = Pick<Subscriptions, Named<'subscriptions'>>
+export type SandboxSubscriptions = Pick<Subscriptions, (typeof names.subscriptions)[number]>
 /** The deliveries as users list them and send them again. An invalid filter throws `OPTION_INVALID`. */
-export interface SandboxDeliveries extends Pick<Deliveries, Named<'deliveries'>> {
+export interface SandboxDeliveries extends Pick<Deliveries, (typeof names.deliveries)[number]> {
   readonly subscriptions: SandboxSubscriptions
 }
 
-export function clockCalls(clock: VirtualClock): SandboxClock {
+/** The parts of a sandbox. */
+export interface SandboxCalls {
+  readonly clock: SandboxClock
+  readonly faults: SandboxFaults
+  readonly deliveries: SandboxDeliveries
+}
+
+/** The parts with the calls of users, each checked. */
+export function sandboxCalls({ clock, faults, deliveries }: SandboxCalls): SandboxCalls {
   return {
-    ...callsOf('clock', clock, names.clock),
-    get frozen() {
-      return clock.frozen
+    clock: {
+      ...callsOf('clock', clock),
+      get frozen() {
+        return clock.frozen
+      },
+    },
+    faults: callsOf('faults', faults),
+    deliveries: {
+      ...callsOf('deliveries', deliveries),
+      subscriptions: callsOf('subscriptions', deliveries.subscriptions),
     },
   }
 }
 
-export const faultCalls = (faults: FaultRules): SandboxFaults =>
-  callsOf('faults', faults, names.faults)
-
-export function deliveryCalls(deliveries: Deliveries): SandboxDeliveries {
-  const { subscriptions } = deliveries
-  return {
-    ...callsOf('deliveries', deliveries, names.deliveries),
-    subscriptions: callsOf('subscriptions', subscriptions, names.subscriptions),
-  }
-}
-
 type AnyCall = (...input: never[]) => unknown
+type Calls<Place extends keyof typeof names> = Readonly<
+  Record<(typeof names)[Place][number], AnyCall>
+>
 
-/** The named calls of a part, each checked. */
-function callsOf<Name extends string, Part extends Readonly<Record<Name, AnyCall>>>(
-  place: string,
+function callsOf<Place extends keyof typeof names, Part extends Calls<Place>>(
+  place: Place,
   part: Part,
-  names: readonly Name[],
-): Pick<Part, Name> {
-  const calls = names.map((name) => {
+): Pick<Part, (typeof names)[Place][number]> {
+  const calls = names[place].map((name: (typeof names)[Place][number]) => {
     return [name, (...input: never[]) => called(`${place}.${name}`, () => part[name](...input))]
   })
   return Object.fromEntries(calls)

@@ -1,8 +1,8 @@
 // The sandbox's state in a file: one JSON document. Each write replaces the file as a whole, so a
 // killed process leaves the last complete one.
 import { open, readFile, rename } from 'node:fs/promises'
+import { fieldErrors } from '../../src/client/call.ts'
 import { reasonOf, WebhookError } from '../../src/errors.ts'
-import { fieldErrors } from './exchange.ts'
 import { type SavedState, savedStateSchema } from './schemas/snapshot.ts'
 
 /**

@@ -1,36 +1,18 @@
 // Turns a request into checked input: reads a body within its limit as JSON, and checks it and the
 // query against a schema. A fault becomes an error of section 7, with every field at once.
 import type { Context, Hono } from 'hono'
-import type { FieldError } from '../../src/client/api-error.ts'
+import { fieldErrors } from '../../src/client/call.ts'
 import { readStream } from '../../src/foundation/bytes.ts'
 import { decodeUtf8, parseJson } from '../../src/foundation/json.ts'
-import { HttpError, invalidFields, maxErrors, methodNotAllowed } from './http-error.ts'
+import { HttpError, invalidFields, methodNotAllowed } from './http-error.ts'
 import { profile } from './profile.ts'
-import type { Schema, SchemaIssue } from './schemas/control.ts'
+import type { Schema } from './schemas/control.ts'
 
 /** The value as its schema gives it; throws 422 with an entry for each offending field. */
 export function checked<Output>(schema: Schema<Output>, value: unknown, what: string): Output {
   const result = schema.safeParse(value)
   if (result.success) return result.data
   throw invalidFields(fieldErrors(result.error.issues), what)
-}
-
-/** One entry for each invalid field, with its first fault. A list of known values is said once. */
-export function fieldErrors(issues: readonly SchemaIssue[]): FieldError[] {
-  const errors = new Map<string, FieldError>()
-  const lists = new Set<string>()
-  for (const issue of issues) {
-    for (const key of issue.code === 'unrecognized_keys' ? issue.keys : [undefined]) {
-      if (errors.size >= maxErrors) return [...errors.values()]
-      const field = [...issue.path, ...(key === undefined ? [] : [key])].map(String).join('.')
-      if (errors.has(field)) continue
-      const [own = '', known = ''] = issue.message.split(/(?= Known )/)
-      const text = lists.has(known) ? own : `${own}${known}`
-      lists.add(known)
-      errors.set(field, { field, message: key === undefined ? text : 'is unknown' })
-    }
-  }
-  return [...errors.values()]
 }
 
 /** A request's JSON body; undefined when it has none. */

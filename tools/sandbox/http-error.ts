@@ -57,12 +57,9 @@ export function found<Value>(value: Value | undefined, what: string): Value {
   return value
 }
 
-/** The maximum number of entries in one answer. */
-export const maxErrors = 1000
-
-/** 422 with an entry for each offending field (section 7). */
+/** 422 with an entry for each offending field (section 7), at most 1000. */
 export function invalidFields(errors: readonly FieldError[], what = 'request body'): HttpError {
-  return new HttpError(422, `The ${what} failed validation`, { errors: errors.slice(0, maxErrors) })
+  return new HttpError(422, `The ${what} failed validation`, { errors: errors.slice(0, 1000) })
 }
 
 /** 405 that names the methods of the path. */

@@ -7,16 +7,7 @@ import { defined } from '../../src/foundation/defined.ts'
 import type { AssembledVerification } from '../../src/protocol/api-schemas.ts'
 import { encode } from '../../src/signature/encoding.ts'
 import { createApp } from './app.ts'
-import {
-  called,
-  clockCalls,
-  deliveryCalls,
-  faultCalls,
-  type SandboxClock,
-  type SandboxDeliveries,
-  type SandboxFaults,
-} from './calls.ts'
-import { toStep } from './control.ts'
+import { called, type SandboxCalls, sandboxCalls } from './calls.ts'
 import { readDataFile } from './data-file.ts'
 import { checked } from './exchange.ts'
 import { HttpError } from './http-error.ts'
@@ -25,7 +16,7 @@ import { apiPath } from './paths.ts'
 import { profile } from './profile.ts'
 import { actionsBody } from './schemas/control.ts'
 import type { SavedState, Snapshot } from './schemas/snapshot.ts'
-import { State, type StateOptions } from './state.ts'
+import { State } from './state.ts'
 import type { ActionName } from './transitions.ts'
 import { type ApiCredentials, publicKeyOf, vendorOf } from './vendor.ts'
 import { act, assemble, type Step } from './verifications.ts'
@@ -48,7 +39,7 @@ export interface Listening {
 }
 
 /** The service in a box. */
-export interface Sandbox {
+export interface Sandbox extends SandboxCalls {
   /** The whole service without a port; pass it wherever a `fetch` is expected. */
   readonly fetch: (input: Request | URL | string, init?: RequestInit) => Promise<Response>
   /** Serves over HTTP, on loopback and any free port by default. */
@@ -80,9 +71,6 @@ export interface Sandbox {
     actions: VerificationAction | readonly VerificationAction[],
     options?: { readonly force?: boolean },
   ): Promise<AssembledVerification>
-  readonly clock: SandboxClock
-  readonly faults: SandboxFaults
-  readonly deliveries: SandboxDeliveries
   /** Resolves when no delivery and no mail is due, or when the state is reset or restored. */
   flush(): Promise<void>
   /** The seed of ids, tokens and random choices. */
@@ -120,13 +108,32 @@ export async function createSandbox(given: SandboxOptions = {}): Promise<Sandbox
   }
 }
 
+/** A new seed each time; it is shown, so that a run can be repeated. */
+const randomSeed = () => encode(crypto.getRandomValues(new Uint8Array(8)), 'hex')
+
+function stateOf(options: SandboxOptions, saved: SavedState | undefined, origin: () => string) {
+  const { now, data, fetch: send = fetch, deliveryTimeout } = options
+  const vendor = vendorOf(options.vendor)
+  return new State({
+    start: saved?.start ?? startOptions(options, options.seed ?? randomSeed()),
+    source: typeof now === 'function' ? now : undefined,
+    send,
+    timeoutMs: deliveryTimeout ?? vendor?.delivery.timeout ?? profile.delivery.timeoutMs,
+    vendor,
+    origin,
+    data,
+    saved,
+    expire: (state, row) => act(state, row, { steps: [{ action: 'expire' }] }),
+  })
+}
+
 /** Opens a sandbox with checked options and the content of its data file. */
 export function openSandbox(options: SandboxOptions, saved?: SavedState) {
   const closing = new AbortController()
   const listening: Listening[] = []
   let closed: Promise<void> | undefined
   const url = () => listening.at(-1)?.url ?? 'http://sandbox.localhost'
-  const state = stateOf(options, { saved, origin: url })
+  const state = stateOf(options, saved, url)
   const app = createApp({
     state,
     rateLimit: options.rateLimit,
@@ -161,7 +168,7 @@ export function openSandbox(options: SandboxOptions, saved?: SavedState) {
     get api() {
       return { ...state.credentials, baseUrl: url(), fetch: serve }
     },
-    ...sandboxCalls(state),
+    ...callsOf(state),
     async listen(options) {
       const one = await serveOn(serve, options)
       listening.push(one)
@@ -179,16 +186,12 @@ export function openSandbox(options: SandboxOptions, saved?: SavedState) {
 }
 
 /** The calls that reach the state. */
-function sandboxCalls(state: State) {
+function callsOf(
+  state: State,
+): Pick<Sandbox, keyof SandboxCalls | 'act' | 'flush' | 'reset' | 'snapshot' | 'restore'> {
   return {
-    clock: clockCalls(state.clock),
-    faults: faultCalls(state.faults),
-    deliveries: deliveryCalls(state.deliveries),
-    async act(
-      id: string,
-      actions: VerificationAction | readonly VerificationAction[],
-      { force }: { readonly force?: boolean } = {},
-    ): Promise<AssembledVerification> {
+    ...sandboxCalls(state),
+    async act(id, actions, { force } = {}) {
       const body = { actions: [actions].flat() }
       const read = called('act', () => checked(actionsBody, body, 'request body'))
       const row = state.verifications.get(id)
@@ -196,7 +199,7 @@ function sandboxCalls(state: State) {
         throw new WebhookError('VERIFICATION_UNKNOWN', `act: verification ${id} does not exist`)
       }
       try {
-        act(state, row, { steps: read.actions.map(toStep), force })
+        act(state, row, { steps: read.actions, force })
       } catch (cause) {
         if (!(cause instanceof HttpError)) throw cause
         throw new WebhookError('ILLEGAL_TRANSITION', `act: ${cause.message}`, { cause })
@@ -207,29 +210,8 @@ function sandboxCalls(state: State) {
     flush: () => state.flush(),
     reset: () => state.reset(),
     snapshot: () => state.snapshot(),
-    restore: (snapshot: Snapshot) => called('restore: the snapshot', () => state.restore(snapshot)),
+    restore: (snapshot) => called('restore: the snapshot', () => state.restore(snapshot)),
   }
-}
-
-function stateOf(
-  options: SandboxOptions,
-  { saved, origin }: Pick<StateOptions, 'saved' | 'origin'>,
-): State {
-  const { now, data, fetch: send = fetch, deliveryTimeout } = options
-  const vendor = vendorOf(options.vendor)
-  // A new seed each time; it is shown, so that a run can be repeated.
-  const seed = () => encode(crypto.getRandomValues(new Uint8Array(8)), 'hex')
-  return new State({
-    start: saved?.start ?? startOptions(options, options.seed ?? seed()),
-    source: typeof now === 'function' ? now : undefined,
-    send,
-    timeoutMs: deliveryTimeout ?? vendor?.delivery.timeout ?? profile.delivery.timeoutMs,
-    vendor,
-    origin,
-    data,
-    saved,
-    expire: (state, row) => act(state, row, { steps: [{ action: 'expire' }] }),
-  })
 }
 
 /** Serves over HTTP; rejects with the system's error if the port is taken. */

@@ -1,26 +1,8 @@
 // The filters, sorts and pages of the two lists (sections 2.5, 4.2 and 4.5).
 import type { Pagination } from '../../src/protocol/api-schemas.ts'
+import type { Client, Verification } from '../../src/protocol/resources.ts'
 import { verificationStatuses } from '../../src/protocol/values.ts'
 import type { ClientsQuery, VerificationsQuery } from './schemas/api.ts'
-import type { ClientRow, VerificationRow } from './schemas/snapshot.ts'
-
-/** Which rows a list shows, and in which order: newest first if `compare` is left out. */
-interface Selection<Kind> {
-  readonly keep: (row: Kind) => boolean
-  readonly compare?: ((one: Kind, other: Kind) => number) | undefined
-}
-
-/** The resources of an organization that a selection keeps, in its order; ties newest first. */
-export function selected<Kind extends VerificationRow | ClientRow>(
-  rows: ReadonlyMap<string, Kind>,
-  orgId: string,
-  { keep, compare: order }: Selection<Kind>,
-): readonly Kind['resource'][] {
-  const kept = [...rows.values()].filter((row) => row.resource.orgId === orgId && keep(row))
-  kept.reverse().sort((one, other) => compare(other.resource.createdAt, one.resource.createdAt))
-  if (order) kept.sort(order)
-  return kept.map(({ resource }) => resource)
-}
 
 /** One page of a list, with the pagination of section 2.5. */
 export function pageOf<Item>(
@@ -36,74 +18,75 @@ export function pageOf<Item>(
   }
 }
 
-export function selectVerifications(query: VerificationsQuery): Selection<VerificationRow> {
-  const { type, status, clientId, matterId, search, dateFrom, dateTo, sort } = query
+/** A record of either list, by the fields that filters and sorts read. */
+type Listed = Readonly<Partial<Omit<Verification, 'type' | 'status'> & Client>> & {
+  readonly createdAt: string
+  readonly updatedAt: string
+  readonly type?: string
+  readonly status?: string
+}
+type ListedFilters = Partial<Omit<VerificationsQuery, 'sort'> & Omit<ClientsQuery, 'sort'>> & {
+  readonly sort?: string | undefined
+}
+
+/** Filters whose text a record has as it is, in either case. */
+const exact = ['type', 'clientId', 'matterId', 'memberType', 'active'] as const
+
+/** The resources of an organization that a query asks for, in its order; ties newest first. */
+export function selected<Resource extends Listed>(
+  rows: ReadonlyMap<string, { readonly resource: Resource }>,
+  orgId: string,
+  query: ListedFilters,
+): Resource[] {
+  const { status, dateFrom, dateTo, sort = 'created_at' } = query
   const from = dateFrom === undefined ? Number.NEGATIVE_INFINITY : Date.parse(dateFrom)
   const to = dateTo === undefined ? Number.POSITIVE_INFINITY : Date.parse(dateTo)
-  const keep = ({ resource }: VerificationRow) => {
-    const created = Date.parse(resource.createdAt)
+  const search = query.search?.toLowerCase() ?? ''
+  const all = [...rows.values()].map(({ resource }) => resource)
+  const kept = all.filter((one) => {
+    const created = Date.parse(one.createdAt)
     return (
-      fits(type, resource.type) &&
-      (status === undefined || status.includes(resource.status)) &&
-      fits(clientId?.toLowerCase(), resource.clientId?.toLowerCase()) &&
-      fits(matterId?.toLowerCase(), resource.matterId?.toLowerCase()) &&
+      one.orgId === orgId &&
+      exact.every((name) => query[name] === undefined || lower(query[name]) === lower(one[name])) &&
+      (status === undefined || status.some((wanted) => wanted === one.status)) &&
       from <= created &&
       created <= to &&
-      matches(search, [resource.subjectName, resource.subjectEmail])
+      (search === '' || searched(one).some((text) => text?.toLowerCase().includes(search)))
     )
-  }
-  return { keep, compare: verificationOrders[sort ?? ''] }
+  })
+  return kept.reverse().sort(orders.created_at).sort(orders[sort])
 }
 
-export function selectClients(query: ClientsQuery): Selection<ClientRow> {
-  const { search, memberType, active, sort } = query
-  const keep = ({ resource }: ClientRow) => {
-    const { businessName, email, externalId } = resource
-    return (
-      fits(memberType, resource.memberType) &&
-      fits(active, String(resource.active)) &&
-      matches(search, [nameOf({ resource }), businessName, email, externalId])
-    )
-  }
-  return { keep, compare: clientOrders[sort ?? ''] }
+const lower = (value: unknown) => String(value).toLowerCase()
+
+/** The texts that a search reads. */
+const searched = (one: Listed) => {
+  const { subjectName, subjectEmail, businessName, email, externalId } = one
+  return [subjectName, subjectEmail, personOf(one), businessName, email, externalId]
 }
 
-const fits = (wanted: unknown, value: unknown) => wanted === undefined || wanted === value
+type Order = (one: Listed, other: Listed) => number
 
-/** Tells whether one of the texts contains the search, in either case. */
-function matches(search: string | undefined, texts: readonly (string | null)[]): boolean {
-  if (!search) return true
-  return texts.some((text) => text?.toLowerCase().includes(search.toLowerCase()))
-}
-
-const rank = new Map(verificationStatuses.map((status, at) => [status, at]))
-const rankOf = ({ resource }: VerificationRow) =>
-  rank.get(resource.status) ?? verificationStatuses.length
-
-/** The default order is newest first; ties keep it. */
-const verificationOrders: Readonly<
-  Record<string, (one: VerificationRow, other: VerificationRow) => number>
-> = {
-  updated_at: (one, other) => compare(other.resource.updatedAt, one.resource.updatedAt),
+/** The sorts of both lists. */
+const orders: Readonly<Record<string, Order>> = {
+  created_at: (one, other) => compare(other.createdAt, one.createdAt),
+  updated_at: (one, other) => compare(other.updatedAt, one.updatedAt),
   status: (one, other) => rankOf(one) - rankOf(other),
-}
-
-const clientOrders: Readonly<Record<string, (one: ClientRow, other: ClientRow) => number>> = {
   name: (one, other) => sortName(one).localeCompare(sortName(other), 'en'),
-  request_count: (one, other) => other.resource.requestCount - one.resource.requestCount,
-}
-
-/** A person's full name; null without a person. */
-function nameOf({ resource }: Pick<ClientRow, 'resource'>): string | null {
-  const { nameFirst, nameLast } = resource
-  return nameFirst || nameLast ? [nameFirst, nameLast].filter(Boolean).join(' ') : null
-}
-
-/** Sorts a business by its own name, and a person by the person's name, not the employer's. */
-function sortName(row: ClientRow): string {
-  const { memberType, businessName } = row.resource
-  const person = nameOf(row)
-  return (memberType === 'business' ? businessName || person : person || businessName) ?? ''
+  request_count: (one, other) => (other.requestCount ?? 0) - (one.requestCount ?? 0),
 }
 
 const compare = (one: string, other: string) => (one < other ? -1 : one > other ? 1 : 0)
+const statuses: readonly string[] = verificationStatuses
+const rankOf = ({ status = '' }: Listed) => statuses.indexOf(status)
+
+/** A person's full name; empty without a person. */
+const personOf = ({ nameFirst, nameLast }: Listed) =>
+  [nameFirst, nameLast].filter(Boolean).join(' ')
+
+/** Sorts a business by its own name, and a person by the person's name, not the employer's. */
+function sortName(client: Listed): string {
+  const { memberType, businessName } = client
+  const person = personOf(client)
+  return (memberType === 'business' ? businessName || person : person || businessName) ?? ''
+}

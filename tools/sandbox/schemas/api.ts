@@ -12,15 +12,11 @@ import type { EventName } from '../../../src/protocol/names.ts'
 import { clientSchema, dateTime, verificationSchema } from '../../../src/protocol/resources.ts'
 
 type Endpoints = typeof endpoints
-type ListQuery<Name extends 'listVerifications' | 'listClients'> = Omit<
-  z.infer<Endpoints[Name]['query']>,
-  'page' | 'limit'
->
 
 export type VerificationInput = z.infer<Endpoints['createVerification']['body']>
 export type ClientInput = z.infer<Endpoints['createClient']['body']>
-export type VerificationsQuery = ListQuery<'listVerifications'>
-export type ClientsQuery = ListQuery<'listClients'>
+export type VerificationsQuery = z.infer<Endpoints['listVerifications']['query']>
+export type ClientsQuery = z.infer<Endpoints['listClients']['query']>
 
 /** The schema of the delivery for an event. */
 export function eventSchema(name: EventName) {

@@ -15,25 +15,17 @@ const seconds = z
   .max(100 * 365 * 86_400)
 
 const actionName = z.enum(actionNames)
+const detailedAction = z.object({
+  action: actionName,
+  step: z.enum(requirementNames).optional(),
+  reason: z.string().max(500).optional(),
+})
+/** Actions by their names, or with a step or a reason. */
+const action = z.union([actionName.transform((name) => ({ action: name })), detailedAction], {
+  error: `must be ${actionNames.join(', ')}, or an object with one of these as action`,
+})
 export const actionsBody = z.object({
-  actions: z
-    .array(
-      z.union(
-        [
-          actionName,
-          z.object({
-            action: actionName,
-            step: z.enum(requirementNames).optional(),
-            reason: z.string().max(500).optional(),
-          }),
-        ],
-        {
-          error: `must be ${actionNames.join(', ')}, or an object with one of these as action`,
-        },
-      ),
-    )
-    .min(1)
-    .max(100),
+  actions: z.array(action).min(1).max(100),
   force: z.boolean().optional(),
 })
 
@@ -153,21 +145,14 @@ export type Schema<Output = unknown> = z.ZodType<Output>
 /** A schema for OpenAPI; it may be one of `zod/mini`. */
 export type Documented = z.core.$ZodType
 
-export type SchemaIssue = z.core.$ZodIssue
-
-/** The input of a route of the control plane, and the status of its answer. */
-interface RouteDetails<Query, Body> {
+/** A route of the control plane; `handle` gets the id of the path, and checked input. */
+export interface ControlRoute<Query = unknown, Body = unknown> {
   readonly query?: Schema<Query>
   readonly body?: Schema<Body>
-  readonly bodyOptional?: true
   /** The largest body, if it may have more bytes than others. */
   readonly maxBytes?: number
   /** 200 by default. */
   readonly status?: number
-}
-
-/** A route of the control plane; `handle` gets the id of the path, and checked input. */
-export interface ControlRoute<Query = unknown, Body = unknown> extends RouteDetails<Query, Body> {
   handle(input: { readonly id: string; readonly query: Query; readonly body: Body }): unknown
 }
 
@@ -176,7 +161,7 @@ export type ControlRoutes = Readonly<Record<string, ControlRoute>>
 
 /** Types the input of a handler by the schemas beside it. */
 export function route<Query, Body>(
-  details: RouteDetails<Query, Body>,
+  details: Omit<ControlRoute<Query, Body>, 'handle'>,
   handle: ControlRoute<Query, Body>['handle'],
 ): ControlRoute {
   return { ...details, handle } as ControlRoute

@@ -88,14 +88,6 @@ export const deliveryFilter = z.object({
   status: z.enum(deliveryStatuses).optional(),
 })
 
-const whole = z.coerce.number().int().min(1)
-
-/** The deliveries of a list; without page and limit all of them. */
-export const deliveryQuery = deliveryFilter.extend({
-  page: whole.optional(),
-  limit: whole.max(1000).optional(),
-})
-
 export type Attempt = Readonly<z.infer<typeof attemptSchema>>
 export type SandboxDelivery = Readonly<z.infer<typeof deliverySchema>>
 export type DeliverySummary = Readonly<z.infer<typeof deliverySummarySchema>>

@@ -81,23 +81,10 @@ const apiFault = z.strictObject({
 
 const faultKinds: readonly string[] = [...plannedFaults, ...attemptFaults, ...apiFaults]
 
-/**
- * Describes the form of a fault, with the kind that the input means if one of its values names a
- * kind.
- */
+/** Names the form of a fault, and the closest kind. */
 function formOf({ input }: { readonly input?: unknown }): string {
-  const values = Object.values(Object(input)).concat(input)
-  const named = values.find((value) => typeof value === 'string' && faultKinds.includes(value))
-  const example = `{ kind: '${named ?? 'duplicate'}' }`
-  if (typeof input !== 'object' || input === null) return `must be an object such as ${example}`
-  const known = ` Known kinds: ${faultKinds.join(', ')}`
-  const { kind } = input as { readonly kind?: unknown }
-  if (kind !== undefined) {
-    return `is not a kind of fault.${suggestion(String(kind), faultKinds)}${known}`
-  }
-  return named === undefined
-    ? `is missing: a fault is an object such as ${example}.${known}`
-    : `is missing. Did you mean ${example}?${known}`
+  const kind = String(Object(input).kind ?? input)
+  return `must be a kind of fault, as in { kind: 'duplicate' }.${suggestion(kind, faultKinds)} Known kinds: ${faultKinds.join(', ')}`
 }
 
 /** One fault; without `times` and `probability` it always strikes. */
