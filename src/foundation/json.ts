@@ -39,59 +39,19 @@ export function parseJson(text: string, most = deepest): ParsedJson | undefined 
 
 /**
  * JSON that parsed before, with the integers above 2^53 as text, which collide as numbers; undefined
- * if it has none.
+ * if it has none, or on a runtime that does not tell the source of a number.
  */
 export function parseExact(text: string): { readonly value: unknown } | undefined {
   let isAny = false
-  // A reviver that asks for the source of each value takes ten times as long.
-  const outside = (part: string) =>
-    part.replaceAll(number, (source) => {
-      const value = Number(source)
-      if (Math.abs(value) <= Number.MAX_SAFE_INTEGER) return source
-      isAny = true
-      return /^-?\d+$/.test(source) ? `"${source}"` : source
-    })
-  const quoted = changeJson(text, { outside, string: (part) => part })
-  const exact = isAny ? parseJson(quoted) : undefined
-  return exact && { value: exact.value }
-}
-
-const number = /-?\d[\d.eE+-]*/g
-
-interface JsonChange {
-  /** Given what stands between two strings, before the first and after the last. */
-  outside(part: string): string
-  /** Given a string with its quotes. */
-  string(part: string): string
-}
-
-/** JSON text, part by part. An expression for its strings would need a stack as long as they are. */
-function changeJson(text: string, { outside, string }: JsonChange): string {
-  const parts: string[] = []
-  let at = 0
-  while (at < text.length) {
-    const open = text.indexOf('"', at)
-    if (open < 0) break
-    const end = endOfString(text, open)
-    parts.push(outside(text.slice(at, open)), string(text.slice(open, end)))
-    at = end
-  }
-  return parts.join('') + outside(text.slice(at))
-}
-
-/**
- * The index after the string that begins at `open`; the text's length if no quote closes the
- * string.
- */
-function endOfString(text: string, open: number): number {
-  for (let quote = open; ; ) {
-    quote = text.indexOf('"', quote + 1)
-    if (quote < 0) return text.length
-    let before = quote
-    // An odd number of them escapes the quote.
-    while (text[before - 1] === '\\') before--
-    if ((quote - before) % 2 === 0) return quote + 1
-  }
+  const value: unknown = JSON.parse(text, (_, one: unknown, context?: { source?: string }) => {
+    if (typeof one !== 'number' || Math.abs(one) <= maxInteger) return one
+    const { source = '' } = context ?? {}
+    if (!/^-?\d+$/.test(source)) return one
+    isAny = true
+    return source
+  })
+  walkArray([value], deepest + 1)
+  return isAny ? { value } : undefined
 }
 
 /** Tells well-formed JSON that is nested deeper than `most` levels. */
