@@ -155,7 +155,7 @@ function readerOf(options: ParseOptions): EnvelopeReader {
   const code = codeOf(vendor)
   if (!code) {
     throw invalid(
-      `vendor must be the result of a preset, e.g. vendors.onfido(), or of defineVendor(), got ${shown(vendor)}`,
+      `vendor must be a preset of 'idv-webhooks/vendors', e.g. vendors.onfido(), or the result of defineVendor(), got ${shown(vendor)}`,
     )
   }
   if (envelope === undefined) return code.reader(options)

@@ -34,7 +34,8 @@ export class Steps {
   readonly inFlight = new InFlight(() => this.abort())
   /** Reads what its events lack. */
   readonly decisions: Decisions | undefined
-  readonly options: ReceiverOptions
+  /** The options by which a worker reads events; never the secret. */
+  readonly reading: Pick<ReceiverOptions, 'vendor' | 'schemas' | 'validate' | 'legacy'>
   /** The time of the receiver's clock, in milliseconds since the epoch. */
   readonly milliseconds: () => number
   readonly maxBytes: number
@@ -44,7 +45,8 @@ export class Steps {
 
   constructor(options: ReceiverOptions) {
     const limits = checkedOptions(options)
-    this.options = options
+    const { schemas, validate, legacy } = options
+    this.reading = defined({ vendor: options.vendor, schemas, validate, legacy })
     const { now, observe, secret, authenticity, vendor, scheme = vendor?.scheme, inbox } = options
     const code = codeOf(vendor)
     this.maxBytes = limits.maxBytes
@@ -58,7 +60,7 @@ export class Steps {
     inbox?.bind?.(vendor?.name, this.parser)
     this.peek = createPeek(options)
     this.decisions = code?.decisions(options)
-    this.#reads = new ResourceReads(options.client, now, this.decisions)
+    this.#reads = new ResourceReads(options.client, this.decisions)
     const { handlerTimeout: timeout } = limits
     this.#services = {
       ...{ reads: this.#reads, timeout, running: this.#running, around: options.around },

@@ -1,6 +1,6 @@
 // The registered handlers, and which of them run for an event.
 import { checkChoice, checkOptionNames, invalid, shown, suggestion } from '../foundation/check.ts'
-import { warn } from '../foundation/warn.ts'
+import { warnOnce } from '../foundation/warn.ts'
 import type { WebhookEvent } from '../protocol/events.ts'
 import { canonicalName, covers, isLegacyName, reversalName } from '../protocol/names.ts'
 import { attemptSteps, type Handler, type HandlerOptions, type Registration } from './handler.ts'
@@ -22,7 +22,7 @@ export class Dispatcher {
   readonly #names: readonly string[]
   readonly #hearsReversals: boolean
   readonly #withoutTx: string | undefined
-  readonly #warned = new Set<string>()
+  readonly #warn = warnOnce('')
   /** The handlers of each known name, once registration has ended. */
   readonly #byName = new Map<string, readonly Registration[]>()
   /** The handlers of unknown names: those registered for `*`, else the fallbacks. */
@@ -84,9 +84,13 @@ export class Dispatcher {
     return all.length > 0 ? all : this.match(event)
   }
 
+  get #all(): readonly Registration[] {
+    return [...this.#registrations, ...this.#fallbacks]
+  }
+
   /** The ids of all handlers. */
   get ids(): readonly string[] {
-    return [...this.#registrations, ...this.#fallbacks].map(({ id }) => id)
+    return this.#all.map(({ id }) => id)
   }
 
   /** Tells whether a handler has this id. */
@@ -101,8 +105,7 @@ export class Dispatcher {
 
   /** Tells whether a handler wants the current resource instead of a stale one. */
   refetches(): boolean {
-    const all = [...this.#registrations, ...this.#fallbacks]
-    return all.some(({ options }) => options.stale === 'refetch')
+    return this.#all.some(({ options }) => options.stale === 'refetch')
   }
 
   #add(
@@ -125,11 +128,10 @@ export class Dispatcher {
     if (options.tx && this.#withoutTx !== undefined) {
       throw invalid(`{ tx: true } of ${what} ${this.#withoutTx}`, 'HANDLER_INVALID')
     }
-    const all = [...this.#registrations, ...this.#fallbacks]
     const name = patterns.join(',')
-    const same = all.filter((one) => one.patterns.join(',') === name).length
+    const same = this.#all.filter((one) => one.patterns.join(',') === name).length
     const id = options.id ?? `${name}#${same + 1}`
-    if (all.some((one) => one.id === id)) {
+    if (this.has(id)) {
       throw invalid(
         `the handler id '${id}' is already in use: give each handler its own id`,
         'HANDLER_INVALID',
@@ -141,13 +143,8 @@ export class Dispatcher {
   #canonical(pattern: string): string {
     if (typeof pattern === 'string' && isLegacyName(pattern)) {
       const canonical = canonicalName(pattern)
-      if (!this.#warned.has(pattern)) {
-        this.#warned.add(pattern)
-        warn(
-          `'${pattern}' is the older name of '${canonical}': register '${canonical}' instead`,
-          'LEGACY_NAME',
-        )
-      }
+      const message = `'${pattern}' is the older name of '${canonical}': register '${canonical}' instead`
+      this.#warn(message, 'LEGACY_NAME')
       return canonical
     }
     if (pattern === reversalName && !this.#hearsReversals) {
@@ -191,25 +188,13 @@ const unstorable = /[\p{Cc}\p{Cs}]/u
 
 /** @throws WebhookError `HANDLER_INVALID` */
 function checkId(what: string, id: unknown): void {
-  if (id === undefined) return
-  if (typeof id !== 'string' || id === '') {
-    throw invalid(
-      `the id of ${what} must be a non-empty string, got ${shown(id)}`,
-      'HANDLER_INVALID',
-    )
-  }
-  if (unstorable.test(id)) {
-    throw invalid(
-      `the id of ${what} must not contain control characters or half a surrogate pair`,
-      'HANDLER_INVALID',
-    )
-  }
-  if (Object.hasOwn(attemptSteps, id)) {
-    throw invalid(
-      `the id '${id}' of ${what} is reserved for the failures of an attempt itself: choose another`,
-      'HANDLER_INVALID',
-    )
-  }
+  const isText = typeof id === 'string' && id !== '' && !unstorable.test(id)
+  if (id === undefined || (isText && !Object.hasOwn(attemptSteps, id))) return
+  const reserved = Object.keys(attemptSteps).join(', ')
+  throw invalid(
+    `the id of ${what} must be text without control characters, and none of ${reserved}, got ${shown(id)}`,
+    'HANDLER_INVALID',
+  )
 }
 
 function familiesOf(names: readonly string[]): string[] {

@@ -4,7 +4,6 @@
 import type { VerifiedDelivery } from '../delivery.ts'
 import { WebhookError } from '../errors.ts'
 import { orAborted } from '../foundation/abortable.ts'
-import { type Clock, createAgeClock } from '../foundation/clock.ts'
 import { ignoreRejection } from '../host/promises.ts'
 import { type ClientOption, isReader } from '../options.ts'
 import type { WebhookEvent } from '../protocol/events.ts'
@@ -21,11 +20,11 @@ export interface Asking {
 
 interface Read {
   readonly key: string
+  /** The time of `performance.now()` at its begin. */
   readonly began: number
   readonly work: Promise<unknown>
   /** The signal of the handler that asked first; handlers run in turn. */
   readonly signal: AbortSignal
-  state: 'pending' | 'done' | 'failed'
 }
 
 /** Tells whether an event names a resource that a client reads. */
@@ -36,16 +35,14 @@ export function namesResource({ entity }: WebhookEvent): boolean {
 /** Reads the resources that events name. */
 export class ResourceReads {
   readonly #client: ClientOption | undefined
-  readonly #now: Clock
   /** Reads a vendor's own records. */
   readonly #decisions: Decisions | undefined
   /** The latest read of each attempt at a delivery: it began after the delivery arrived. */
   readonly #reads = new WeakMap<VerifiedDelivery, Read>()
 
-  constructor(client: ClientOption | undefined, now: Clock | undefined, decisions?: Decisions) {
+  constructor(client: ClientOption | undefined, decisions: Decisions | undefined) {
     this.#client = client
     this.#decisions = decisions
-    this.#now = now ?? createAgeClock()
   }
 
   get hasClient(): boolean {
@@ -59,7 +56,7 @@ export class ResourceReads {
    * @throws WebhookError `CLIENT_MISSING`, `OPTION_INVALID`, what the client throws, the signal's reason
    */
   async current(event: WebhookEvent, asking: Asking): Promise<unknown> {
-    const { signal, delivery } = asking
+    const { signal } = asking
     const { type, id } = event.entity ?? {}
     const get = this.#decisions?.hasApi
       ? () => this.#decisions?.record(event, signal)
@@ -67,9 +64,7 @@ export class ResourceReads {
     if (!get) return null
     signal.throwIfAborted()
     const key = JSON.stringify([type, id])
-    const read = this.#shared(key, delivery) ?? this.#begin(key, signal, get)
-    this.#reads.set(delivery, read)
-    const resource = await orAborted(read.work, signal)
+    const resource = await orAborted(this.#read(key, asking, get), signal)
     // A copy: handlers may change it.
     return type === 'client' && isDeleted(resource) ? null : structuredClone(resource)
   }
@@ -78,10 +73,15 @@ export class ResourceReads {
   #getter({ entity }: WebhookEvent, { signal, delivery }: Asking) {
     const { tenant } = delivery
     const client = typeof this.#client === 'function' ? this.#client(tenant) : this.#client
-    if (!client) throw missing(tenant)
+    if (!client) {
+      const what =
+        'context.fetch() needs a client: createReceiver({ secret, client: createClient({ … }) })'
+      throw clientError('CLIENT_MISSING', what, tenant)
+    }
     if (!isReader(client)) {
       ignoreRejection(client)
-      throw noClient(tenant)
+      const what = 'the client function must return an object from createClient(), and no promise'
+      throw clientError('OPTION_INVALID', what, tenant)
     }
     const { type, id } = entity ?? {}
     const readers = { verification: client.verifications, client: client.clients }
@@ -89,43 +89,25 @@ export class ResourceReads {
     return reader && id ? () => reader.get(id, { signal }) : undefined
   }
 
-  #shared(key: string, delivery: VerifiedDelivery): Read | undefined {
-    const read = this.#reads.get(delivery)
-    if (!read || read.key !== key || read.signal.aborted || read.state === 'failed')
-      return undefined
-    const age = this.#now().getTime() - read.began
-    return read.state === 'pending' || (age >= 0 && age < maxAge) ? read : undefined
-  }
-
-  #begin(key: string, signal: AbortSignal, get: () => unknown): Read {
-    const began = this.#now().getTime()
+  #read(key: string, { signal, delivery }: Asking, get: () => unknown): Promise<unknown> {
+    const last = this.#reads.get(delivery)
+    const began = performance.now()
+    const isShared = last?.key === key && !last.signal.aborted && began - last.began < maxAge
+    if (isShared) return last.work
     const work = (async () => get())().then((found) => found ?? null, nullIfMissing)
-    const read: Read = { key, began, work, signal, state: 'pending' }
-    const end = (state: Read['state']) => {
-      read.state = state
-    }
-    work.then(
-      () => end('done'),
-      () => end('failed'),
-    )
-    return read
+    this.#reads.set(delivery, { key, began, work, signal })
+    // The next handler asks again.
+    work.catch(() => this.#reads.delete(delivery))
+    return work
   }
 }
 
-function missing(tenant: string | undefined): WebhookError {
-  const whose = tenant === undefined ? '' : ` for the tenant ${tenant}`
-  return new WebhookError(
-    'CLIENT_MISSING',
-    `context.fetch() needs a client${whose}: createReceiver({ secret, client: createClient({ … }) })`,
-  )
-}
-
-function noClient(tenant: string | undefined): WebhookError {
-  const whose = tenant === undefined ? '' : ` for the tenant ${tenant}`
-  return new WebhookError(
-    'OPTION_INVALID',
-    `the client function must return an object from createClient()${whose}, and no promise`,
-  )
+function clientError(
+  code: 'CLIENT_MISSING' | 'OPTION_INVALID',
+  what: string,
+  tenant: string | undefined,
+): WebhookError {
+  return new WebhookError(code, tenant === undefined ? what : `${what}, for the tenant ${tenant}`)
 }
 
 /** A soft-deleted client stays readable (section 2.4); a handler gets null. */

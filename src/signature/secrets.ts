@@ -108,11 +108,6 @@ export type SecretLookUp = (
 ) => Promise<readonly SecretKey[]>
 
 /**
- * The number of looked-up secrets that are kept as keys; beyond it the oldest key is made again.
- */
-const keptKeys = 1000
-
-/**
  * Prepares the `secret` option.
  *
  * @throws WebhookError `SECRET_INVALID` when there is none, one is empty, malformed, or has stray
@@ -121,8 +116,7 @@ const keptKeys = 1000
 export function secretSource(option: SecretOption | undefined, scheme: Scheme): SecretSource {
   if (isKeySource(option)) return { lookUp: keysOf(option, scheme) }
   if (typeof option !== 'function') return { keys: compile(option, scheme) }
-  const kept = new Map<string, SecretKey>()
-  return { lookUp: async (delivery) => compile(returned(await option(delivery)), scheme, kept) }
+  return { lookUp: async (delivery) => compile(returned(await option(delivery)), scheme) }
 }
 
 /** The secret of a look-up. An unset variable is the usual cause of none. */
@@ -148,23 +142,11 @@ function keysOf(source: KeySource, { algorithm, name }: Scheme): SecretLookUp {
 }
 
 /** Turns secrets into keys. */
-export function compile(
-  input: SecretInput | undefined,
-  scheme: Scheme,
-  kept?: Map<string, SecretKey>,
-): readonly SecretKey[] {
+export function compile(input: SecretInput | undefined, scheme: Scheme): readonly SecretKey[] {
   const secrets = listed(input)
   const keys = secrets.map((secret, at) => {
-    const cacheKey = typeof secret.value === 'string' ? cacheKeyOf(secret) : undefined
-    const known = cacheKey === undefined ? undefined : kept?.get(cacheKey)
-    if (known) return known
     const name = secrets.length > 1 ? `secret ${secret.id ?? at + 1}` : 'secret'
-    const made = new SecretKey(secret, keyOf(secret.value, scheme, name), name)
-    if (kept && cacheKey !== undefined) {
-      if (kept.size >= keptKeys) kept.delete(kept.keys().next().value as string)
-      kept.set(cacheKey, made)
-    }
-    return made
+    return new SecretKey(secret, keyOf(secret.value, scheme, name), name)
   })
   checkTenants(secrets, scheme)
   return keys
@@ -203,20 +185,16 @@ function listed(input: SecretInput | undefined): readonly Secret[] {
     checkOptionNames('a secret', one, secretFields, 'SECRET_INVALID')
     const secret = one as Secret
     if (secret.value === undefined) throw noSecret()
-    if (secret.tenant !== undefined && !isText(secret.tenant)) {
-      throw refused(`tenant must be a non-empty string, or be omitted, got ${shown(secret.tenant)}`)
-    }
-    if (secret.id !== undefined && !isText(secret.id)) {
-      throw refused(`the id of a secret must be a non-empty string, got ${shown(secret.id)}`)
+    for (const name of ['tenant', 'id'] as const) {
+      const value: unknown = secret[name]
+      if (value === undefined || (typeof value === 'string' && value !== '')) continue
+      throw refused(
+        `${name} of a secret must be a non-empty string, or be omitted, got ${shown(value)}`,
+      )
     }
     return secret
   })
 }
-
-const isText = (value: unknown) => typeof value === 'string' && value !== ''
-
-const cacheKeyOf = ({ id, value, tenant, notBefore, notAfter }: Secret) =>
-  JSON.stringify([id, value, tenant, notBefore, notAfter])
 
 /** A secret that two tenants share proves neither of them. HMAC pads keys with zeros. */
 function checkTenants(secrets: readonly Secret[], scheme: Scheme): void {
@@ -274,9 +252,6 @@ export function keyBytes(
   if (bytes.length === 0) return refuse('is empty: anyone could sign with it')
   if (typeof own !== 'string' && isUntrimmedText(own)) {
     return refuse('has stray white space at its ends: trim the file that it came from')
-  }
-  if (bytes.every((byte) => byte === 0)) {
-    return refuse('is zero bytes only: anyone could sign with it')
   }
   return bytes
 }

@@ -201,11 +201,11 @@ class InboxWorker implements Worker {
   }
 
   #openRun(): WorkerRun {
-    const { options } = this.#steps
+    const { reading } = this.#steps
     this.#run ??= new WorkerRun({
       steps: this.#steps,
-      finality: new Finality(options.vendor?.finality),
-      withData: createWithData(options),
+      finality: new Finality(reading.vendor?.finality),
+      withData: createWithData(reading),
       inbox: this.#inbox,
       concurrency: this.#options.concurrency,
       onSettled: this.#reportEnd,
@@ -215,7 +215,7 @@ class InboxWorker implements Worker {
   }
 
   async #ready(): Promise<void> {
-    const { dispatcher, fetches, options } = this.#steps
+    const { dispatcher, fetches, reading } = this.#steps
     dispatcher.freeze()
     if (dispatcher.refetches() && !fetches) {
       throw new WebhookError(
@@ -223,7 +223,7 @@ class InboxWorker implements Worker {
         "stale: 'refetch' needs a client: createReceiver({ secret, inbox, client: createClient({ … }) })",
       )
     }
-    await this.#inbox.openFor(options.vendor?.name)
+    await this.#inbox.openFor(reading.vendor?.name)
     this.#reportCrashed(await this.#inbox.leases.sweep())
   }
 

@@ -12,13 +12,13 @@ const sum = (files: readonly string[]) => files.reduce((all, file) => all + line
 
 /** Lines that a room may have; the first pattern that fits a file gives its room. */
 const rooms: readonly (readonly [room: string, files: RegExp, lines: number])[] = [
-  ['flat files, delivery and errors', /^src\/[\w-]+\.ts$/, 1_930],
+  ['flat files, delivery and errors', /^src\/[\w-]+\.ts$/, 1_932],
   ['intake', /^src\/intake\//, 289],
-  ['foundation', /^src\/foundation\//, 597],
+  ['foundation', /^src\/foundation\//, 557],
   ['host', /^src\/host\//, 245],
-  ['dispatch', /^src\/dispatch\//, 1_064],
+  ['dispatch', /^src\/dispatch\//, 1_031],
   ['outcome and observe', /^src\/(outcome|observe)\//, 1_453],
-  ['signature', /^src\/signature\//, 2_183],
+  ['signature', /^src\/signature\//, 2_156],
   ['protocol', /^src\/protocol\//, 2_314],
   ['redaction', /^src\/redaction\//, 305],
   ['worker', /^src\/worker\//, 1_463],
