@@ -35,9 +35,6 @@ function isWorkerd(): boolean {
   return host?.userAgent === 'Cloudflare-Workers'
 }
 
-/** True if a request must not wait for a promise of another request, as on workerd. */
-export const isolatesRequests = isWorkerd
-
 /** Says where a special host reads environment variables from; undefined for other hosts. */
 export function variablesHint(): string | undefined {
   if (!isWorkerd()) return undefined

@@ -74,8 +74,6 @@ export interface InboxLimits {
   readonly timeout: number
   readonly lease: number
   readonly dedupeBodies: boolean
-  /** True if the clock is a machine's, which may be ahead for a moment. */
-  readonly doubtsClock: boolean
 }
 
 const names: readonly (keyof InboxOptions)[] = [
@@ -112,9 +110,8 @@ export function checkedInboxOptions(options: InboxOptions): InboxLimits {
   for (const [name, days] of Object.entries(retention)) positive(`retention.${name}`, days)
   checkNeeds(options.store, { ...options.needs, dedupeDays: retention.keys })
   const dedupeBodies = options.dedupe === 'body'
-  const doubtsClock = options.now === undefined
   const retry = createRetry(options.retry)
-  return { retry, retention, timeout, lease, dedupeBodies, doubtsClock }
+  return { retry, retention, timeout, lease, dedupeBodies }
 }
 
 /** The options within options. */

@@ -22,7 +22,7 @@ import { Leases } from './leases.ts'
 import { assertNotMoved } from './move.ts'
 import { type EntryDeps, toNewEntry } from './new-entry.ts'
 import { assignedEntry, toRecurrence } from './recurrence.ts'
-import { keysPurged, purge, sweepTime } from './retention.ts'
+import { keysPurged, purge } from './retention.ts'
 import type { InboxStore, StoreCapabilities } from './store.ts'
 import { Waiters, type WaitForOptions } from './waiters.ts'
 import type { Work } from './work.ts'
@@ -324,10 +324,8 @@ export class DurableInbox extends InboxAdmin implements Inbox {
 
   async #purge(goesOn?: () => boolean) {
     await this.opened()
-    const { retention, doubtsClock } = this.#limits
-    const at = this.now().getTime()
-    const now = goesOn && doubtsClock ? await sweepTime(this.#store, at) : at
-    return purge({ store: this.#store, retention, now }, goesOn)
+    const [store, now] = [this.#store, this.now().getTime()]
+    return purge({ store, retention: this.#limits.retention, now }, goesOn)
   }
 
   /** Opens the store once for all callers, after a close under way, and refreshes its clock. */

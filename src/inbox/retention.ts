@@ -1,5 +1,4 @@
 // Erases content past its retention, page by page, and records what was erased for good.
-import { systemClock } from '../foundation/clock.ts'
 import type { Purged } from './admin-store.ts'
 import type { InboxStore } from './store.ts'
 
@@ -79,18 +78,4 @@ async function noteKeysPurged(store: InboxStore, before: number, now: number): P
 export async function keysPurged(store: InboxStore, now: number): Promise<number | undefined> {
   const kept = new TextDecoder().decode(await store.recall(keysPurgedSetting, new Uint8Array()))
   return kept === '' || Number(kept) > now ? undefined : Number(kept)
-}
-
-const sweptSetting = 'swept'
-
-/**
- * The time by which a sweep of a worker erases. A machine may start before its clock is set, so it is
- * at most a day after the time that the sweep before saw. The first sweep erases nothing.
- */
-export async function sweepTime(store: InboxStore, ofInbox: number): Promise<number> {
-  const seen = Number(new TextDecoder().decode(await store.recall(sweptSetting, new Uint8Array())))
-  // The inbox's clock keeps a lead that the system's clock took back.
-  const now = Math.min(ofInbox, (store.now ?? systemClock)().getTime())
-  await store.remember(sweptSetting, new TextEncoder().encode(String(now)))
-  return Math.min(now, (Number.isFinite(seen) ? seen : 0) + day)
 }

@@ -13,12 +13,7 @@ export interface RunOnceDeps {
   ready(): Promise<void>
   /** Resolves with whether the sweep was cut short. */
   sweepRetention(run: WorkerRun, goesOn: () => boolean): Promise<boolean>
-  /** Called once there is a place. */
-  onRoom(): void
 }
-
-const nothing = { done: 0, retry: 0, dead: 0, skipped: 0, released: 0, lost: 0 }
-export const nothingDone: RunOnceReport = nothing
 
 /**
  * The number of empty claims in a row after which a run ends although a lane is due: a claim may look
@@ -30,18 +25,18 @@ const maxEmptyClaims = 100
 export async function runOnce(
   run: WorkerRun,
   { limit, timeout, grace }: Required<RunOnceOptions>,
-  { now, ready, sweepRetention, onRoom }: RunOnceDeps,
+  { now, ready, sweepRetention }: RunOnceDeps,
 ): Promise<RunOnceReport> {
   const scope = run.beginScope(timeout + grace)
   try {
     await ready()
-    const report = { ...nothingDone }
+    const report = { done: 0, retry: 0, dead: 0, skipped: 0, released: 0, lost: 0 }
     const elapsed = stopwatch(now)
     // A tenth of the time while there is work, which may fill every run.
     let sweepsUntil = timeout / 10
     const goesOn = () => elapsed() < sweepsUntil
     const sweeping = sweepRetention(run, goesOn)
-    const bounds = { running: scope.running, left: () => timeout - elapsed(), onRoom }
+    const bounds = { running: scope.running, left: () => timeout - elapsed() }
     let empty = 0
     for (let max = limit; max > 0 && run.isOpen && elapsed() < timeout; ) {
       const claimed = await run.claim({ ...bounds, max })

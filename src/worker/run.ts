@@ -22,8 +22,6 @@ export interface ClaimBounds {
   readonly running?: RunningHandlers
   /** Returns the milliseconds that are left. */
   readonly left?: () => number
-  /** Called once there is a place, before the store is asked. */
-  readonly onRoom?: (() => void) | undefined
 }
 
 /** The result of a claim: its attempts, and when the next lane is due. */
@@ -169,14 +167,13 @@ export class WorkerRun {
 
   /** Waits for a place while there is time left, claims as many entries as fit, and attempts them. */
   async claim(bounds: ClaimBounds = {}): Promise<ClaimedAttempts> {
-    const { max = Number.POSITIVE_INFINITY, running = this.#own, left, onRoom } = bounds
+    const { max = Number.POSITIVE_INFINITY, running = this.#own, left } = bounds
     const { promise, resolve } = Promise.withResolvers<void>()
     this.#pending.add(promise)
     let places = 0
     try {
       while (this.isOpen && this.#free <= 0 && !isOver(left)) await this.#placeOr(left)
       if (!this.isOpen || isOver(left)) return { attempts: [], isFull: false }
-      onRoom?.()
       places = Math.min(max, this.#free)
       this.#free -= places
       this.#wakeOne()

@@ -6,7 +6,6 @@ import { defined } from '../foundation/defined.ts'
 import { warnIfItThrows, warnOnce } from '../foundation/warn.ts'
 import { stepsOf } from '../host/brands.ts'
 import { processState } from '../host/process.ts'
-import { isolatesRequests } from '../host/runtime.ts'
 import type { DurableInbox } from '../inbox/inbox.ts'
 import type { FailedRequest, SettledWork, Swept, Work } from '../inbox/work.ts'
 import { describeError, printable, timed } from '../observe/observe.ts'
@@ -22,7 +21,7 @@ import {
   type WorkerOptions,
 } from './options.ts'
 import { type TakenEntry, WorkerRun } from './run.ts'
-import { hour, nothingDone, Retention, runOnce } from './run-once.ts'
+import { hour, Retention, runOnce } from './run-once.ts'
 import { Signals } from './signals.ts'
 
 /** Handles the entries of an inbox. */
@@ -42,8 +41,7 @@ export interface Worker {
    */
   drain(options?: { readonly grace?: number }): Promise<void>
   /**
-   * Handles the due entries and stops, for hosts that run by a schedule. A call without bounds
-   * joins a call that waits for a place: both end together, and only the first reports the entries.
+   * Handles the due entries and stops, for hosts that run by a schedule or after each reply.
    *
    * @throws WebhookError `OPTION_INVALID`, and the codes of `start`
    */
@@ -92,8 +90,6 @@ class InboxWorker implements Worker {
   readonly #retention: Retention
   /** The run from the first claim to a drain. */
   #run: WorkerRun | undefined
-  /** A run without bounds that waits for a place. */
-  #waiting: { readonly run: WorkerRun; readonly report: Promise<RunOnceReport> } | undefined
   #started: Promise<void> | undefined
   #draining: Promise<void> | undefined
   /** Undo what `start` began. */
@@ -137,32 +133,14 @@ class InboxWorker implements Worker {
     if (this.#run === run) this.#run = undefined
   }
 
-  /**
-   * Hosts call it after every reply. While all places are taken, one call waits and later ones join
-   * it, because they would find the same entries.
-   */
   async runOnce(options: RunOnceOptions = {}): Promise<RunOnceReport> {
     const bounds = checkedBounds(options)
-    const isBounded = Number.isFinite(bounds.limit) || Number.isFinite(bounds.timeout)
-    const run = this.#openRun()
-    if (isBounded || isolatesRequests()) return this.#runOnce(run, bounds, () => {})
-    if (this.#waiting?.run === run && run.isOpen) {
-      return this.#waiting.report.then(() => ({ ...nothingDone }))
-    }
-    const onRoom = () => {
-      if (this.#waiting === waiting) this.#waiting = undefined
-    }
-    const waiting = { run, report: this.#runOnce(run, bounds, onRoom) }
-    this.#waiting = waiting
-    return waiting.report.finally(onRoom)
-  }
-
-  #runOnce(run: WorkerRun, bounds: Required<RunOnceOptions>, onRoom: () => void) {
     const release = this.#signals.listen()
+    const ready = () => this.#ready()
     const sweepRetention = (of: WorkerRun, goesOn: () => boolean) =>
       this.#sweepRetention(of, goesOn)
-    const by = { now: this.#inbox.now, ready: () => this.#ready(), sweepRetention, onRoom }
-    return runOnce(run, bounds, by).finally(release)
+    const by = { now: this.#inbox.now, ready, sweepRetention }
+    return runOnce(this.#openRun(), bounds, by).finally(release)
   }
 
   async #start(): Promise<void> {

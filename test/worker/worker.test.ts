@@ -3,7 +3,7 @@ import { createReceiver, createWorker, NonRetryable, type WebhookEvent } from 'i
 import { createInbox, memoryStore } from 'idv-webhooks/inbox'
 import { sqliteStore } from 'idv-webhooks/inbox/sqlite'
 import { fakeClock, recordHandlers, signedDelivery, testSecret } from 'idv-webhooks/testing'
-import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import type { DurableInbox } from '../../src/inbox/inbox.ts'
 import { event, type Parts, setUp, until } from '../inbox/admin.ts'
@@ -324,7 +324,7 @@ describe.each(stores)('a worker on %s', (_, store) => {
     expect(await worker.runOnce()).toMatchObject({ done: 2 })
   })
 
-  test('calls after every reply are one run while there is no room, and miss nothing', async () => {
+  test('calls after every reply wait for room, and miss nothing', async () => {
     const { deliver, inbox, receiver, worker } = fresh({ worker: { concurrency: 1 } })
     const gate = Promise.withResolvers<void>()
     receiver.on('*', () => gate.promise)
@@ -346,9 +346,8 @@ describe.each(stores)('a worker on %s', (_, store) => {
     // An application may add up into an object that it passed in.
     expect(new Set(reports).size).toBe(100)
     expect(done.reduce((sum, one) => sum + one, 0)).toBe(100)
-    expect(done.filter((one) => one > 0).length).toBeLessThan(5)
     // One for each entry, and the last of each run finds nothing.
-    expect(claims).toBeLessThan(110)
+    expect(claims).toBeLessThan(210)
   })
 
   test('every waiting call gets its turn, whatever earlier calls leave', async () => {
@@ -366,23 +365,7 @@ describe.each(stores)('a worker on %s', (_, store) => {
     expect((await Promise.all(rest)).map(({ done }) => done)).toEqual(Array(36).fill(1))
   })
 
-  test('joins no other run if a request must not wait for another one', async () => {
-    const { deliver, inbox, receiver, worker } = fresh({ worker: { concurrency: 2 } })
-    receiver.on('*', () => {})
-    await deliver(event('client.created', { id: 'c1' }))
-    const source = inbox as unknown as DurableInbox
-    const { openFor } = source
-    source.openFor = () => new Promise(() => {})
-    void worker.runOnce()
-    source.openFor = openFor.bind(source)
-    const joined = worker.runOnce()
-    expect(await Promise.race([joined, delay(50, 'waits')])).toBe('waits')
-    vi.stubGlobal('navigator', { userAgent: 'Cloudflare-Workers' })
-    onTestFinished(() => void vi.unstubAllGlobals())
-    expect(await worker.runOnce()).toMatchObject({ done: 1 })
-  })
-
-  test('a call after a drain joins no run that the drain has ended', async () => {
+  test('a call after a drain belongs to no run that the drain has ended', async () => {
     const { deliver, inbox, receiver, worker } = fresh()
     receiver.on('*', () => {})
     await deliver(event())
