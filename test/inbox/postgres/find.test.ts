@@ -1,6 +1,7 @@
 // The statements that find entries read as few entries as possible.
 import { expect, onTestFinished, test } from 'vitest'
-import { findStatement } from '../../../src/inbox/stores/postgres/find.ts'
+import { findSql } from '../../../src/inbox/stores/entry-sql.ts'
+import { dialect } from '../../../src/inbox/stores/postgres/admin.ts'
 import { newEntry } from '../../../tools/conformance/store-cases.ts'
 import { poolOf, schemaOn } from './servers.ts'
 
@@ -25,7 +26,7 @@ test('the dead among many are found without reading the others', async () => {
     select 'e' || i, case when i % 5000 = 7 then 'dead' else 'done' end, 'lane' || i, 'webhook', i, 1
     from generate_series(1, 20000) i`)
   await query('analyze idv.entries')
-  const { sql, values } = findStatement({ states: ['dead'], limit: 50 })
+  const { sql, values } = findSql({ states: ['dead'], limit: 50 }, dialect)
   const text = `explain (analyze, format json) ${sql.replaceAll(/\bidv\./g, `"${schema}".`)}`
   const { rows } = await poolOf().query(text, [...values])
   expect(rowsOf(rows[0]['QUERY PLAN'][0].Plan)).toBeLessThan(100)

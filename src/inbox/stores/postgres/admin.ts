@@ -1,12 +1,12 @@
 // Queries of operators, of retention and of moves, beside the work.
 import { defined } from '../../../foundation/defined.ts'
-import type { AdminStore, LatencyQuery, StoredLatency, StoreStats } from '../../admin-store.ts'
+import type { AdminStore, LatencyQuery, StoreStats } from '../../admin-store.ts'
 import { type CopyStore, noOwner, sqlCopy } from '../../copy-store.ts'
 import { forgetByPages } from '../../forget-pages.ts'
+import { findSql, latencySql, type SqlDialect, toLatency, toStored } from '../entry-sql.ts'
 import type { PostgresValue } from './driver.ts'
-import { findStatement } from './find.ts'
 import { grace } from './owner.ts'
-import { storable, toJson, toNumber, toStored } from './rows.ts'
+import { storable, toJson, toNumber } from './rows.ts'
 import type { Statements } from './statements.ts'
 
 const none = { stored: 0, leased: 0, retry: 0, done: 0, dead: 0, skipped: 0 }
@@ -28,29 +28,32 @@ const doneInLanesSql = `select ${doneColumns} from json_array_elements_text($4::
   cross join lateral (select * from idv.entries n where n.lane >= l and n.lane < l || '/' offset 0) e
   where e.state = 'done' and ${behind}`
 
-/** The latency of each handler: `since`, `limit` and `target` of the entries that were done last. */
-const latencySql = `
-with done as (
-  select seq, greatest(0, settled_at - coalesce(occurred_at, stored_at)) as took
-  from idv.entries
-  where not erased and state = 'done' and settled_at is not null and settled_at >= $1::bigint
-  and source <> 'replay' order by settled_at desc limit $2::int
-), ranked as (
-  select h.handler, d.took, row_number() over (partition by h.handler order by d.took) as place,
-    count(*) over (partition by h.handler) as entries
-  from done d join idv.handled h on h.seq = d.seq
-)
-select handler, max(entries) as entries, count(*) filter (where took <= $3::bigint) as within,
-  min(took) filter (where place * 100 >= entries * 50) as p50,
-  min(took) filter (where place * 100 >= entries * 95) as p95,
-  min(took) filter (where place * 100 >= entries * 99) as p99, max(took) as longest
-from ranked group by handler order by handler`
+const latency = latencySql('idv.entries where not erased', 'idv.handled', [
+  '$1::bigint',
+  '$2::int',
+  '$3::bigint',
+])
+
+export const dialect: SqlDialect = {
+  prefix: 'idv.',
+  storable,
+  parameter: (at, type) => `$${at}::${type}`,
+  list: (parameter) => `select t from json_array_elements_text(${parameter}::json) t`,
+  holds: (text, part) => `strpos(${text}, ${part}) > 0`,
+  ending: (length) => `right(e.lane, ${length})`,
+  failures: 'e.failures::text',
+  handlers: 'pg_catalog.json_agg(h.handler order by h.handler)::text',
+}
 
 /** Milliseconds for what reads or changes many rows. */
 const long = 60_000
 
 /** The part of the store that operators use. Calls `changed` when lanes may have become due. */
 export function adminOf(statements: Statements, changed: () => void): AdminStore {
+  const latencyOf = async ({ since, limit, target }: LatencyQuery) => {
+    const rows = await statements.run(latency, [Math.floor(since), limit, target], long)
+    return rows.map(toLatency)
+  }
   const change = async (name: 'reopen' | 'dismiss', values: readonly PostgresValue[]) => {
     const answer = await statements.ask(name, values, long)
     changed()
@@ -58,7 +61,7 @@ export function adminOf(statements: Statements, changed: () => void): AdminStore
   }
   return {
     find: async (query) => {
-      const { sql, values } = findStatement(query)
+      const { sql, values } = findSql(query, dialect)
       return (await statements.run(sql, values, long)).map(toStored)
     },
     findDone: async ({ after: { settledAt, seq }, lanes, limit }) => {
@@ -90,7 +93,7 @@ export function adminOf(statements: Statements, changed: () => void): AdminStore
       const [row] = await statements.call('purge', [...before, limit, waits], long)
       return { erased: Number(row?.erased), deleted: Number(row?.deleted) }
     },
-    stats: async (now, latency) => {
+    stats: async (now, asked) => {
       const row = await statements.first(statsSql, [Math.floor(now)], long)
       const counts: StoreStats['counts'] = {
         ...none,
@@ -101,22 +104,10 @@ export function adminOf(statements: Statements, changed: () => void): AdminStore
         oldest: toNumber(row.oldest),
         due: toNumber(row.due),
         newest: toNumber(row.newest),
-        latency: latency && (await latencyOf(statements, latency)),
+        latency: asked && (await latencyOf(asked)),
       })
     },
   }
-}
-
-async function latencyOf(
-  statements: Statements,
-  { since, limit, target }: LatencyQuery,
-): Promise<readonly StoredLatency[]> {
-  const rows = await statements.run(latencySql, [Math.floor(since), limit, target], long)
-  return rows.map(({ handler, entries, within, p50, p95, p99, longest }) => ({
-    handler: String(handler),
-    ...{ entries: Number(entries), within: Number(within), longest: Number(longest) },
-    ...{ p50: Number(p50), p95: Number(p95), p99: Number(p99) },
-  }))
 }
 
 const casts = {

@@ -3,7 +3,6 @@
 import type { Decision } from '../../../dispatch/finality.ts'
 import { isBytes } from '../../../foundation/bytes.ts'
 import { defined } from '../../../foundation/defined.ts'
-import type { StoredEntry } from '../../admin-store.ts'
 import type { Claimed, HighWaterMark, Lapsed } from '../../work-store.ts'
 import type { PostgresRow } from './driver.ts'
 
@@ -76,28 +75,5 @@ export function toLapsed(row: PostgresRow): Lapsed {
     attempt: Number(row.attempt),
     name: toText(row.name),
     storedAt: Number(row.stored_at),
-  })
-}
-
-export function toStored(row: PostgresRow): StoredEntry {
-  return defined({
-    id: String(row.id),
-    state: row.state as StoredEntry['state'],
-    source: row.source as StoredEntry['source'],
-    name: toText(row.name),
-    receivedName: toText(row.received_name),
-    occurredAt: toNumber(row.occurred_at),
-    storedAt: Number(row.stored_at),
-    attempt: Number(row.attempt),
-    due: toNumber(row.due),
-    settledAt: toNumber(row.settled_at),
-    reason: (toText(row.reason) as StoredEntry['reason']) ?? undefined,
-    failures: toList(row.failures) as readonly unknown[] as StoredEntry['failures'],
-    handled: toList(row.handled),
-    generation: Number(row.generation),
-    conflictOf: toText(row.conflict_of),
-    bytes: Number(row.bytes),
-    metadata: toBytes(row.metadata),
-    body: toBytes(row.body),
   })
 }

@@ -2,9 +2,10 @@
 // retention.
 import type { EntryState } from '../../entry.ts'
 import type { ForgottenPage } from '../../forget-pages.ts'
+import { about, meant, SqlValues } from '../entry-sql.ts'
 import type { CallHandlers, Forgetting } from './calls.ts'
-import { about, relatedLanes } from './conditions.ts'
 import { prepared } from './driver.ts'
+import { dialect } from './operate.ts'
 import type { EntryHead, InboxTables } from './tables.ts'
 
 /** An entry with the bytes of its body as it was received. */
@@ -97,19 +98,20 @@ function pageOf(
   { lane, ofNone, open, after }: Forgetting,
   newest: number,
 ): readonly SizedEntry[] {
-  // Erase whole lanes, because a verification may have named two clients, one after the other.
-  const [own, related] = [about(lane, 'x'), relatedLanes(lane)]
+  const values = new SqlValues(dialect)
   // Open entries from the end of each lane, so that its head is last and the lane never moves on.
   const [behind, order] = open ? ['<', 'desc'] : ['>', '']
+  // Erase whole lanes, because a verification may have named two clients, one after the other.
   const sql = `select ${columnsOf('e')} from idv_entries e where e.lane in (
-      select x.lane from idv_entries x where x.lane ${behind}= ? and ${own.sql}
-      union ${related.sql} and r.lane ${behind}= ?)
-    and (e.lane, e.seq) ${behind} (?, ?) and e.seq <= ?
-    ${ofNone ? "and instr(e.lane, '.') = 0" : ''}
+      select x.lane from idv_entries x
+        where x.lane ${behind}= ${values.add(after.lane)} and ${about(lane, values, 'x')}
+      union select r.lane from idv_relations r
+        where ${meant('r.related', lane, values)} and r.lane ${behind}= ${values.add(after.lane)})
+    and (e.lane, e.seq) ${behind} (${values.add(after.lane)}, ${values.add(after.seq)})
+    and e.seq <= ${values.add(newest)} ${ofNone ? "and instr(e.lane, '.') = 0" : ''}
     ${open ? "and e.state in ('stored', 'leased', 'retry', 'dead')" : ''}
     order by e.lane ${order}, e.seq ${order} limit ${maxEntries}`
-  const lanes = [after.lane, ...own.values, ...related.values, after.lane]
-  return prepared<SizedEntry>(db, sql).all(...lanes, after.lane, after.seq, newest)
+  return prepared<SizedEntry>(db, sql).all(...values.all)
 }
 
 /** Evidence that could not be read has its own lane. */
