@@ -1,23 +1,16 @@
 // The content of an entry: the exact bytes of a delivery and its metadata, encrypted for it.
 
 import { type HeaderList, markVerified, type VerifiedDelivery } from '../delivery.ts'
-import type { Entity } from '../protocol/events.ts'
-import type { Authenticity } from '../protocol/scheme-definition.ts'
 import type { Encryption } from './encryption.ts'
 import type { Arrival } from './entry.ts'
 
-interface Metadata {
+type ProofPart = 'url' | 'secretId' | 'tenant' | 'signedId' | 'authenticity'
+
+interface Metadata
+  extends Pick<VerifiedDelivery, ProofPart>,
+    Pick<Arrival, 'schemaRejected' | 'part' | 'key' | 'entity'> {
   readonly headers: HeaderList
-  readonly url: string | undefined
   readonly receivedAt: number
-  readonly secretId: string | undefined
-  readonly tenant: string | undefined
-  readonly signedId: string | undefined
-  readonly authenticity: Authenticity | undefined
-  readonly schemaRejected: true | undefined
-  readonly part: number | undefined
-  readonly key: string | undefined
-  readonly entity: Entity | undefined
 }
 
 /** Credentials of a proxy in front of the receiver are not stored. */
@@ -39,26 +32,12 @@ export function packContent(
   for (const header of delivery.headers) if (!dropped.has(header[0])) headers.push(header)
   const receivedAt = delivery.receivedAt.getTime()
   const proof = { secretId, tenant, signedId, authenticity }
-  const parsed = { schemaRejected, part, key, entity }
-  const metadata: Metadata = { headers, receivedAt, url, ...proof, ...parsed }
+  const metadata = { headers, receivedAt, url, ...proof, schemaRejected, part, key, entity }
   const text = new TextEncoder().encode(JSON.stringify(metadata))
   return {
     metadata: encryption.encrypt(text, `${id}:metadata`),
     body: encryption.encrypt(body, `${id}:body`),
   }
-}
-
-/** The metadata of an entry; undefined if no key opens it. It throws if they are damaged. */
-function metadataOf(
-  id: string,
-  encrypted: Uint8Array,
-  encryption: Encryption,
-): Metadata | undefined {
-  const bytes = encryption.decrypt(encrypted, `${id}:metadata`)
-  if (!bytes) return undefined
-  const metadata = JSON.parse(new TextDecoder().decode(bytes)) as Partial<Metadata> | null
-  const isWhole = Array.isArray(metadata?.headers) && Number.isFinite(metadata.receivedAt)
-  return isWhole ? (metadata as Metadata) : undefined
 }
 
 /** The metadata of an entry, or undefined if no key opens them or they are damaged. */
@@ -68,7 +47,10 @@ export function unpackMetadata(
   encryption: Encryption,
 ): Metadata | undefined {
   try {
-    return metadataOf(id, encrypted, encryption)
+    const bytes = encryption.decrypt(encrypted, `${id}:metadata`)
+    const metadata = bytes && (JSON.parse(new TextDecoder().decode(bytes)) as Metadata | null)
+    const isWhole = Array.isArray(metadata?.headers) && Number.isFinite(metadata.receivedAt)
+    return isWhole ? (metadata ?? undefined) : undefined
   } catch {
     return undefined
   }
@@ -89,7 +71,7 @@ export function unpackContent(
 ): OpenedContent | undefined {
   // A damaged row affects only its own entry, not the others that were claimed with it.
   try {
-    const metadata = metadataOf(id, content.metadata, encryption)
+    const metadata = unpackMetadata(id, content.metadata, encryption)
     const body = metadata && encryption.decrypt(content.body, `${id}:body`)
     if (!body) return undefined
     const { key: _, entity: __, part, schemaRejected, receivedAt, ...rest } = metadata

@@ -1,6 +1,14 @@
 // Checks the filters of operators: a misspelt filter must not just find nothing, nor reach the commit
 // that stores deliveries.
-import { checkChoice, checkWholeNumber, invalid, shown, suggestion } from '../foundation/check.ts'
+import {
+  checkChoice,
+  checkOptionNames,
+  checkWholeNumber,
+  invalid,
+  kindShown,
+  shown,
+  suggestion,
+} from '../foundation/check.ts'
 import type { Entity } from '../protocol/events.ts'
 import { canonicalName } from '../protocol/names.ts'
 import { type EntryState, entryStates } from './entry.ts'
@@ -52,18 +60,23 @@ const redrivable: readonly EntryState[] = ['dead', 'skipped', 'retry']
 
 /** @throws WebhookError `OPTION_INVALID` */
 export function checkQuery(query: EntryQuery): void {
-  const { limit, cursor, ...filter } = filterObject('find', query)
-  checkFilter('find', filter, entryStates)
-  if (limit !== undefined) checkWholeNumber('find: limit', limit)
-  if (cursor !== undefined && !isText(cursor)) {
-    throw invalid(`find: cursor must be the cursor of the previous page, got ${shown(cursor)}`)
+  checkOptionNames('find', query, [...filters, 'limit', 'cursor'])
+  checkFilter('find', query, entryStates)
+  if (query.limit !== undefined) checkWholeNumber('find: limit', query.limit)
+  if (query.cursor !== undefined && !isText(query.cursor)) {
+    throw invalid(
+      `find: cursor must be the cursor of the previous page, got ${shown(query.cursor)}`,
+    )
   }
 }
 
 /** @throws WebhookError `OPTION_INVALID` */
 export function checkRedrive(filter: EntryFilter | string): void {
   if (typeof filter === 'string') checkId('redrive', filter)
-  else checkFilter('redrive', filterObject('redrive', filter), redrivable)
+  else {
+    checkOptionNames('redrive', filter, filters)
+    checkFilter('redrive', filter, redrivable)
+  }
 }
 
 /** The states that a redrive moves entries from: `retry` only if the filter names an id or it. */
@@ -74,10 +87,7 @@ export function redrivenFrom({ id, state }: EntryFilter): readonly EntryState[] 
 
 /** @throws WebhookError `OPTION_INVALID` */
 export function checkId(by: string, id: unknown): void {
-  if (isText(id)) return
-  throw invalid(
-    `${by} expects the id of an entry, got ${id === '' ? 'an empty string' : shown(id)}`,
-  )
+  if (!isText(id)) throw invalid(`${by} expects the id of an entry, got ${kindShown(id)}`)
 }
 
 /** @throws WebhookError `OPTION_INVALID` */
@@ -105,26 +115,15 @@ function misspelt(type: string): string {
   return types.includes(type) ? '' : suggestion(type, types)
 }
 
-function checkFilter(
-  by: string,
-  { id, state, name, tenant, since, search, entity, ...rest }: EntryFilter,
-  states: readonly EntryState[],
-): void {
-  const unknown = Object.keys(rest).find((one) => !filters.includes(one))
-  if (unknown !== undefined) {
-    throw invalid(
-      `${by} has no filter '${unknown}'.${suggestion(unknown, filters)} Known filters: ${filters.join(', ')}`,
-    )
-  }
-  for (const one of id === undefined ? [] : [id].flat()) checkId(`${by}: id`, one)
-  for (const one of state === undefined ? [] : [state].flat()) {
-    checkChoice(`${by}: state`, one, states)
-  }
+function checkFilter(by: string, filter: EntryFilter, states: readonly EntryState[]): void {
+  const { id = [], state = [], name, tenant, since, search, entity } = filter
+  for (const one of [id].flat()) checkId(`${by}: id`, one)
+  for (const one of [state].flat()) checkChoice(`${by}: state`, one, states)
   if (entity !== undefined) checkEntity(by, entity)
-  for (const [field, value] of Object.entries({ name, tenant, search })) {
-    if (value === undefined || (field === 'tenant' && value === null)) continue
+  for (const [field, value] of Object.entries({ name, search, tenant: tenant ?? undefined })) {
+    if (value === undefined) continue
     if (typeof value !== 'string') {
-      throw invalid(`${by}: ${field} must be a string, got ${kindOf(value)}`)
+      throw invalid(`${by}: ${field} must be a string, got ${shown(value)}`)
     }
     // A list may show all for an empty field of a form; a redrive must not run all.
     if (by === 'redrive' && value.trim() === '') {
@@ -141,33 +140,16 @@ function checkFilter(
  */
 export function checkTenant(by: string, tenant: unknown): void {
   if (tenant === undefined || tenant === null || isText(tenant)) return
-  throw invalid(`${by}: tenant must be a non-empty string, or null for none, got ${kindOf(tenant)}`)
+  throw invalid(`${by}: tenant must be a non-empty string, or null for none, got ${shown(tenant)}`)
 }
 
 /** @throws WebhookError `OPTION_INVALID` */
 export function checkMoment(name: string, value: unknown): void {
-  if (isMoment(value)) return
+  const isGiven = typeof value === 'string' || value instanceof Date
+  if (isGiven && !Number.isNaN(new Date(value).getTime())) return
   throw invalid(`${name} must be a Date or a string like 2026-01-31T12:00:00Z`)
-}
-
-function filterObject<Query extends object>(by: string, query: Query): Query {
-  if (typeof query === 'object' && query !== null && !Array.isArray(query)) return query
-  throw invalid(`${by} expects an object of filters, got ${kindOf(query)}`)
-}
-
-function isMoment(since: unknown): boolean {
-  const isGiven = typeof since === 'string' || since instanceof Date
-  return isGiven && !Number.isNaN(new Date(since).getTime())
 }
 
 function isText(value: unknown): boolean {
   return typeof value === 'string' && value !== ''
-}
-
-function kindOf(value: unknown): string {
-  return value === null
-    ? 'null'
-    : Array.isArray(value)
-      ? 'an array'
-      : `a value of type ${typeof value}`
 }

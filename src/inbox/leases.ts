@@ -46,7 +46,6 @@ const day = 24 * 60 * 60 * 1000
 
 /** The leases of one inbox. */
 export class Leases {
-  /** Warns if entries wait and no worker claims them. */
   readonly watch: WorkerWatch
   /** Milliseconds for which a claim holds without being renewed. */
   readonly lease: number
@@ -319,15 +318,9 @@ function highWaterMarkOf({ name, occurredAt, decision }: Occurrence, now: number
 /** Milliseconds for which an entry may be due before the warning. */
 const maxLag = 30_000
 
-const withoutWorker =
-  'the inbox keeps events, and nothing has handled them for 30 s: start a worker with await createWorker(receiver).start(), here or in another process'
-
-const failed =
-  'the inbox keeps events, and nothing has handled them for 30 s: the worker of this process could not start. Call worker.start() again until it does, or end the process so that it is started again'
-
 /**
- * Warns once: in development, and if a worker of this process could not start. In production the
- * worker's process may be away for a while.
+ * Warns once if entries wait and no worker claims them: in development, and if a worker of this
+ * process could not start. In production the worker's process may be away for a while.
  */
 class WorkerWatch {
   readonly #lag: () => Promise<number>
@@ -366,6 +359,9 @@ class WorkerWatch {
     this.#timer = undefined
     if (this.#isOver || lag < maxLag) return
     this.#isOver = true
-    warn(this.#hasFailed ? failed : withoutWorker, 'NO_WORKER')
+    const fix = this.#hasFailed
+      ? 'the worker of this process could not start. Call worker.start() again until it does, or end the process so that it is started again'
+      : 'start a worker with await createWorker(receiver).start(), here or in another process'
+    warn(`the inbox keeps events, and nothing has handled them for 30 s: ${fix}`, 'NO_WORKER')
   }
 }

@@ -15,7 +15,7 @@ import {
   reversalName,
 } from '../protocol/names.ts'
 import { laneOf, type OpenInbox } from './admin.ts'
-import type { DoneEntry, DonePlace, DoneQuery, StoredEntry } from './admin-store.ts'
+import type { DoneEntry, DonePlace, DoneQuery } from './admin-store.ts'
 import { unpackContent } from './content.ts'
 import { checkEntity, checkMoment, checkTenant } from './entry-query.ts'
 import type { InboxStore } from './store.ts'
@@ -68,8 +68,8 @@ const fresh = 100
 const [usualCommit, maxCommit] = [300, 10_000]
 /** Milliseconds between two polls: at least, without announcements, and with announcements. */
 const [minPause, pollPause, announcedPause] = [10, 20, 1_000]
-/** At most this many rows, lanes and bodies for one statement. */
-const [maxRows, maxLanes, maxBodies] = [1_000, 250, 20]
+/** At most this many rows and lanes for one statement. */
+const [maxRows, maxLanes] = [1_000, 250]
 
 const keyOf = (lane: string) => lane.split('.', 1)[0] ?? lane
 const placeOf = ({ id, settledAt }: DoneEntry) => `${settledAt} ${id}`
@@ -79,7 +79,6 @@ export class Waiters {
   readonly #deps: WaitersDeps
   readonly #byLane = new Map<string, Set<Waiter>>()
   readonly #new = new Set<Waiter>()
-  readonly #loads = new Map<string, PromiseWithResolvers<StoredEntry | undefined>>()
   #stop: (() => void) | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
   /** The time of the last entry that was found; an earlier entry may still commit. */
@@ -239,34 +238,10 @@ export class Waiters {
     }
   }
 
-  /** Reads an entry with its body. A thousand waits may end at once: they share statements. */
-  #load(id: string): Promise<StoredEntry | undefined> {
-    const known = this.#loads.get(id)
-    if (known) return known.promise
-    const load = Promise.withResolvers<StoredEntry | undefined>()
-    this.#loads.set(id, load)
-    if (this.#loads.size === 1) queueMicrotask(() => void this.#loadAll())
-    return load.promise
-  }
-
-  async #loadAll(): Promise<void> {
-    const { store, ask } = this.#deps
-    while (this.#loads.size > 0) {
-      const page = [...this.#loads].slice(0, maxBodies)
-      const ids = page.map(([id]) => id)
-      try {
-        const found = await ask(() => store.find({ ids, limit: maxBodies, withBody: true }))
-        for (const [id, { resolve }] of page) resolve(found.find((one) => one.id === id))
-      } catch (error) {
-        for (const [, { reject }] of page) reject(error)
-      }
-      for (const id of ids) this.#loads.delete(id)
-    }
-  }
-
   /** Reads the event as its handlers got it; undefined if it is no longer there. */
   async #read({ id }: DoneEntry, { encryption }: OpenInbox): Promise<WebhookEvent | undefined> {
-    const found = await this.#load(id)
+    const { store, ask } = this.#deps
+    const [found] = await ask(() => store.find({ ids: [id], limit: 1, withBody: true }))
     if (found?.state !== 'done' || !found.metadata || !found.body) return undefined
     const { name, source, metadata, body } = found
     const opened = unpackContent(id, { metadata, body }, encryption)

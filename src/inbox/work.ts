@@ -2,17 +2,14 @@
 
 import type { VerifiedDelivery } from '../delivery.ts'
 import type { Decision } from '../dispatch/finality.ts'
-import type { EventSource } from '../protocol/events.ts'
 import type { Arrival, EntryFailure, EntryReason } from './entry.ts'
-import type { HighWaterMark, Lease, Settlement } from './work-store.ts'
+import type { Claimed, Lapsed, Lease, Settlement } from './work-store.ts'
+
+type Encrypted = 'metadata' | 'body' | 'occurredAt'
 
 /** One claimed entry, ready for its handlers. */
-export interface Work {
+export interface Work extends Omit<Claimed, keyof Lease | 'failed' | Encrypted> {
   readonly lease: Lease
-  readonly attempt: number
-  readonly source: EventSource
-  readonly name?: string
-  readonly storedAt: number
   /** Undefined when no key opens it, or it is damaged. */
   readonly delivery?: VerifiedDelivery
   /** Its place in a body that holds several events. */
@@ -21,16 +18,8 @@ export interface Work {
   readonly schemaRejected?: true
   /** Its content is gone or must not be used: a retry cannot open it. */
   readonly isUnrecoverable?: true
-  /** The handlers that have succeeded. */
-  readonly handled: readonly string[]
   /** The handlers that failed at the attempt before. */
   readonly failed: readonly string[]
-  /** When it was claimed, no other open entry was in its lane. */
-  readonly isLast?: true
-  /** Its place in the order of arrival. */
-  readonly seq: number
-  readonly gap: boolean
-  readonly highWaterMark?: HighWaterMark
 }
 
 /** How an attempt ended. */
@@ -79,11 +68,7 @@ export interface SettledWork {
 }
 
 /** An entry whose lease had expired, and how its attempt was settled. */
-export interface Swept {
-  readonly id: string
-  readonly attempt: number
-  readonly name?: string
-  readonly storedAt: number
+export interface Swept extends Omit<Lapsed, 'fence' | 'owner'> {
   readonly state: 'retry' | 'dead'
   /** When the next attempt is due. */
   readonly dueAt?: Date

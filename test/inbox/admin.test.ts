@@ -31,12 +31,12 @@ describe.each(stores)('an operator of %s', (_, store) => {
       /state must be 'stored', 'leased'.* got string 'lost'/,
     ],
     ['id that is none', { id: [{}] }, /id expects the id of an entry, got an object/],
-    ['name that is none', { name: {} }, /name must be a string, got a value of type object/],
+    ['name that is none', { name: {} }, /name must be a string, got an object/],
     ['entity that is none', { entity: 'cli_42' }, /the entity must be 'verification:<id>'/],
     ['entity that is misspelt', { entity: 'clients:1' }, /Did you mean 'client'\?/],
     ['entity by its name of before', { entity: 'request:1' }, /Did you mean 'verification'\?/],
     ['entity without an id', { entity: 'document:' }, /the entity must be/],
-    ['filter that is none', { status: 'dead' }, /no filter 'status'\..* Known filters: id, state/],
+    ['filter that is none', { status: 'dead' }, /no option 'status'\./],
   ])('is told of a %s', async (_, query, message) => {
     const { inbox, deliver } = setUp({ store: store() })
     await deliver(event())
@@ -55,9 +55,9 @@ describe.each(stores)('an operator of %s', (_, store) => {
       inbox.redrive({ state: 'done' }),
       /state must be 'dead', 'skipped' or 'retry', got string 'done'/,
     )
-    await refused(inbox.redrive({ status: 'dead' } as object), /no filter 'status'/)
+    await refused(inbox.redrive({ status: 'dead' } as object), /no option 'status'/)
     await refused(inbox.redrive(''), /expects the id/)
-    await refused(inbox.redrive(null as never), /expects an object of filters/)
+    await refused(inbox.redrive(null as never), /redrive expects an options object/)
     for (const method of ['get', 'replay', 'dismiss'] as const) {
       await refused(inbox[method](undefined as never), new RegExp(`^${method} expects the id`))
     }
