@@ -51,7 +51,7 @@ test.each(pages)(
     const text = textOf(page)
     const [status] = outcomes[code as keyof typeof outcomes] ?? []
     const opening = thrown.includes(code)
-      ? 'An error that is thrown: `WebhookError`. '
+      ? 'A `WebhookError` is thrown. '
       : warnings.includes(code)
         ? `A process warning: \`IDV_${code}\`. `
         : `An outcome: \`${code in failed ? 'failed' : 'rejected'}\`, status ${status}. `

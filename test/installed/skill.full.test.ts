@@ -28,7 +28,9 @@ test('the skill has a name and a description, by which an agent finds it', () =>
 test('the programs and commands of the skill do what the skill says', async () => {
   const folder = join(app, 'skill')
   mkdirSync(folder, { recursive: true })
-  const [program = '', handlers = ''] = blocks('js')
+  const [handlers = ''] = blocks('js')
+  const readme = readFileSync(join(installed, 'README.md'), 'utf8')
+  const [, program = ''] = /```js\n(.*?)```/s.exec(readme) ?? []
   const env = { ...process.env, WEBHOOK_SECRET: 'a-secret-of-the-skill' }
   const { child, port } = await startProgram(folder, program, env)
   onTestFinished(() => void child.kill('SIGKILL'))
