@@ -75,7 +75,7 @@ export interface ReceiverOptions<Schemas extends SchemaMap = SchemaMap, Tx = unk
    */
   readonly handlerTimeout?: number
   /**
-   * The longest body in bytes; a longer one gets 413.
+   * The longest body in bytes, else 413.
    *
    * @default 1024 ** 2
    */

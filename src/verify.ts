@@ -38,7 +38,7 @@ import { matches, type SignedValues } from './signature/signature.ts'
 /** Options of `verify`. */
 export interface VerifyOptions {
   /**
-   * A secret, a list while rotating, or a function that looks one up.
+   * A secret, a list while rotating, or a look-up function.
    *
    * May be undefined for the compiler, as environment variables are; at run time that throws.
    */

@@ -40,7 +40,7 @@ export function complycube(): Vendor {
       timeout: 15_000,
       retries: [60_000, 120_000, 480_000],
       success: '2xx',
-      note: 'ten failures disable the webhook; take check.completed or its outcomes, not both',
+      note: 'ten failures disable the webhook; subscribe to check.completed or to its outcomes, not to both',
     },
     fixtures: [
       { name: 'verification.created', body: event('check.pending', check()) },

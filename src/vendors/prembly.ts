@@ -26,7 +26,7 @@ export function prembly(): Vendor {
       rules: [{ when: { event: 'workflow.process.manual_review' }, is: 'verification.submitted' }],
     },
     finality: { final: [], reversible: [] },
-    delivery: { note: 'its key is what Prembly calls your public key: keep it secret' },
+    delivery: { note: 'keep your "public key" secret: Prembly signs with it' },
     fixtures: [
       { name: 'verification.submitted', body: workflow('manual_review') },
       { body: workflow('completed') },

@@ -43,7 +43,10 @@ export function smileId(options: {
       fields: { clientId: 'user_id' },
     },
     finality: { final: [], reversible: approvedOrRejected },
-    delivery: { timeout: 35_000, note: 'three repeats; POST /v3/replay/{job_id} sends one again' },
+    delivery: {
+      timeout: 35_000,
+      note: 'events are repeated three times; POST /v3/replay/{job_id} sends them again',
+    },
     fixtures: [{ body: result('clear') }, { body: result('block') }],
     decisions: [jobs(partnerId)],
   }

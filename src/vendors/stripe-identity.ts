@@ -46,7 +46,7 @@ export function stripeIdentity(
     finality: { final: ['verification.approved', 'verification.canceled'], reversible: [] },
     delivery: {
       success: '2xx',
-      note: 'repeated for up to three days; requires_input lets the person try again, so it decides nothing',
+      note: 'events are repeated for up to three days; requires_input decides nothing, because the person tries again',
     },
     fixtures: [
       { name: 'verification.created', body: event('created', 'requires_input') },

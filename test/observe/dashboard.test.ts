@@ -99,7 +99,7 @@ test('the recipe for prom-client and the dashboard use the same names', () => {
   const guide = readFileSync(join(docs, 'observability.md'), 'utf8')
   const recipe = /```js\n[^`]*prom-client[^`]*```/.exec(guide)?.[0] ?? ''
   const names = [...recipe.matchAll(/metric\(\w+, '([a-z_]+)'/g)].map(([, name = '']) => name)
-  expect(names.length).toBe(4)
+  expect(names.length).toBe(3)
   for (const name of names) {
     const base = name.replace(/_seconds$/, '')
     expect(
