@@ -43,10 +43,7 @@ export function smileId(options: {
       fields: { clientId: 'user_id' },
     },
     finality: { final: [], reversible: approvedOrRejected },
-    delivery: {
-      timeout: 35_000,
-      note: 'events are repeated three times; POST /v3/replay/{job_id} sends them again',
-    },
+    delivery: { timeout: 35_000, note: 'repeats three times, and by POST /v3/replay/{job_id}' },
     fixtures: [{ body: result('clear') }, { body: result('block') }],
     decisions: [jobs(partnerId)],
   }
