@@ -274,17 +274,4 @@ describe('a record', () => {
     expect(subjectName).toBe(`${'😀'.repeat(64)} ${'🦊'.repeat(63)}`)
     sandbox.restore(sandbox.snapshot())
   })
-
-  test('a verification that is reopened by force expires like a new one', async () => {
-    const { sandbox, call, create } = await fresh({ fetch: async () => new Response() })
-    const { id } = await create({ expiresDays: 1 })
-    const status = async () => (await call('GET', `/v2/api/verifications/${id}`)).body.status
-    await sandbox.clock.advance({ days: 2 })
-    expect(await status()).toBe('expired')
-    await sandbox.act(id, 'start', { force: true })
-    await sandbox.clock.advance({ seconds: 86_399 })
-    expect(await status()).toBe('in_progress')
-    await sandbox.clock.advance({ seconds: 1 })
-    expect(await status()).toBe('expired')
-  })
 })

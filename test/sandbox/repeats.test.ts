@@ -2,7 +2,7 @@
 import { createReceiver, type Observation, schemes } from 'idv-webhooks'
 import { toFetch } from 'idv-webhooks/fetch'
 import { createSandbox } from 'idv-webhooks/sandbox'
-import { type Vendor, vendors } from 'idv-webhooks/vendors'
+import { defineVendor, type Vendor, vendors } from 'idv-webhooks/vendors'
 import { expect, onTestFinished, test } from 'vitest'
 
 const secret = 'a-secret-of-thirty-two-characters'
@@ -74,7 +74,7 @@ test.each(stated.map((vendor) => [vendor.name, vendor] as const))(
 )
 
 test('a repeat by a scheme with an id and a time has the same id', async () => {
-  const vendor = { ...vendors.persona(), scheme: schemes.standardWebhooks() }
+  const vendor = defineVendor({ ...vendors.persona(), scheme: schemes.standardWebhooks() })
   const { sent, outcomes } = await outage(vendor, `whsec_${btoa(secret)}`)
   expect(new Set(outcomes)).toEqual(new Set(['handled']))
   for (const one of sent) {

@@ -179,8 +179,14 @@ export class State {
     this.#replace(structuredClone(this.#initial))
   }
 
-  /** Keeps a mail to be read. */
-  mail(mail: Mail): void {
+  /** Keeps a mail about a verification, to be read. */
+  mail(
+    { id: verificationId, orgId: organizationId }: VerificationRow['resource'],
+    content: Omit<Mail, 'id' | 'verificationId' | 'organizationId' | 'createdAt'>,
+  ): void {
+    const createdAt = this.clock.now().toISOString()
+    const id = this.random.uuid()
+    const mail = { id, ...content, verificationId, organizationId, createdAt }
     this.outbox.push(mail)
     this.#changed('mail', mail)
   }

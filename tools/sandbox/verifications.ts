@@ -5,10 +5,11 @@ import type { AssembledVerification } from '../../src/protocol/api-schemas.ts'
 import { limits, type Requirement } from '../../src/protocol/resources.ts'
 import { HttpError, invalidFields } from './http-error.ts'
 import { subjectPath } from './paths.ts'
+import type { SeededRandom } from './random.ts'
 import type { VerificationInput } from './schemas/api.ts'
 import type { ClientRow, Organization, TrailEntry, VerificationRow } from './schemas/snapshot.ts'
 import type { State } from './state.ts'
-import { type ActionName, allowedIn, isOpen, transitions } from './transitions.ts'
+import { type ActionName, allowedIn, transitions } from './transitions.ts'
 
 type Resource = VerificationRow['resource']
 
@@ -47,7 +48,7 @@ export function createVerification(
   }
   invite(state, resource)
   state.emit('verification.created', resource)
-  const actions = magicActions(resource.subjectName)
+  const actions = magicOf(resource.subjectName)?.actions ?? []
   act(state, row, { steps: actions.map((action) => ({ action })) })
   return resource
 }
@@ -106,60 +107,41 @@ function clientName(client: ClientRow | undefined): string | null {
 }
 
 function invite(state: State, resource: Resource): void {
-  if (resource.subjectEmail === null) return
+  const { subjectEmail, requestorCompany, requestorName, requirements, expiresAt } = resource
+  if (subjectEmail === null) return
   const link = `${state.origin()}${subjectPath}${resource.accessToken}`
-  state.mail({
-    id: state.random.uuid(),
+  state.mail(resource, {
     kind: 'invitation',
-    to: resource.subjectEmail,
-    subject: `${resource.requestorCompany} asks you to verify your identity`,
-    text: `${resource.requestorName} asks you to complete ${resource.requirements.length} step(s) by ${resource.expiresAt}:\n\n${link}\n`,
-    verificationId: resource.id,
-    organizationId: resource.orgId,
-    createdAt: resource.createdAt,
+    to: subjectEmail,
+    subject: `${requestorCompany} asks you to verify your identity`,
+    text: `${requestorName} asks you to complete ${requirements.length} step(s) by ${expiresAt}:\n\n${link}\n`,
     link,
   })
 }
 
-/** Several steps in a row: all of them or, when one is illegal, none. */
-export interface Actions {
-  readonly steps: readonly Step[]
-  /** Takes every step, legal or not. */
-  readonly force?: boolean | undefined
-}
-
 /**
- * Acts on a verification. Throws 409 `ILLEGAL_TRANSITION` with the allowed actions, before anything
- * has changed.
+ * Acts on a verification; `force` takes every step, legal or not. Throws 409 `ILLEGAL_TRANSITION`
+ * with the allowed actions, before anything has changed.
  */
-export function act(state: State, row: VerificationRow, { steps, force }: Actions): void {
-  // With the keys that a step may add, so that they go again.
-  const before = { given: undefined, ...row }
-  const wasOpen = isOpen(row)
-  const entries: { readonly step: Step; readonly resource: Resource }[] = []
-  try {
-    for (const step of steps) {
-      if (!force) checkLegal(row, step)
-      take(state, row, step)
-      entries.push({ step, resource: row.resource })
-    }
-  } catch (error) {
-    Object.assign(row, before)
-    throw error
-  }
-  if (entries.length === 0) return
-  if (!wasOpen && isOpen(row)) reopen(state, row)
+export function act(
+  state: State,
+  row: VerificationRow,
+  { steps, force }: { readonly steps: readonly Step[]; readonly force?: boolean | undefined },
+): void {
+  let next = row
+  const taken = steps.map((step) => {
+    if (!force) checkLegal(next, step)
+    next = take(state, next, step)
+    return { ...transitions[step.action], resource: next.resource }
+  })
+  if (taken.length === 0) return
+  Object.assign(row, next)
   state.saveVerification(row)
-  for (const { step, resource } of entries) announce(state, row, { step, resource })
-}
-
-/** A link that is reopened by force gets a new expiry if its date has passed. */
-function reopen(state: State, row: VerificationRow): void {
-  const { expiresDays, expiresAt } = row.resource
-  const now = state.clock.now().getTime()
-  const at = Date.parse(expiresAt) > now ? Date.parse(expiresAt) : now + expiresDays * dayMs
-  row.resource = { ...row.resource, expiresAt: new Date(at).toISOString() }
-  state.expireLater(row)
+  for (const { event, to, resource } of taken) {
+    if (!event || resource.status !== to) continue
+    state.emit(event, resource)
+    if (event === 'verification.approved') share(state, row)
+  }
 }
 
 function checkLegal({ resource, completed }: VerificationRow, { action, step }: Step): void {
@@ -178,49 +160,43 @@ function illegal(message: string, allowed: readonly ActionName[]): HttpError {
   return new HttpError(409, message, { code: 'ILLEGAL_TRANSITION', more: { allowed } })
 }
 
-/** Changes only the row; events and mail follow when all steps are taken. */
-function take(state: State, row: VerificationRow, taken: Step): void {
+/** The row after a step; events and mail follow when all steps are taken. */
+function take({ clock, random }: State, row: VerificationRow, taken: Step): VerificationRow {
   const { action, step, reason, given } = taken
-  const at = state.clock.now().toISOString()
+  const { requirements, submittedAt } = row.resource
+  const at = clock.now().toISOString()
   const { to, actor } = transitions[action]
-  const submits = action === 'submit'
-  if (submits) {
-    const now = step === undefined ? row.resource.requirements : [step]
-    const newly = now.filter((one) => !row.completed[one]).map((one) => [one, at])
-    row.completed = { ...row.completed, ...Object.fromEntries(newly) }
-    if (step !== undefined && given) row.given = { ...row.given, [step]: given }
-  }
-  const open = row.resource.requirements.filter((one) => !row.completed[one])
+  const submitted = action !== 'submit' ? [] : step === undefined ? requirements : [step]
+  const completed = { ...Object.fromEntries(submitted.map((one) => [one, at])), ...row.completed }
+  const open = requirements.filter((one) => !completed[one])
   // If there are other steps, the verification stays in progress (section 3: submitted when all
   // are).
-  const status = submits && open.length > 0 ? 'in_progress' : to
-  row.resource = {
+  const status = action === 'submit' && open.length > 0 ? 'in_progress' : to
+  const resource = {
     ...row.resource,
     status,
     currentStep: status === 'in_progress' ? (open[0] ?? null) : null,
-    submittedAt: status === 'submitted' ? at : row.resource.submittedAt,
+    submittedAt: status === 'submitted' ? at : submittedAt,
     updatedAt: at,
   }
-  row.score = scoreAfter(state, row)
-  row.trail = [...row.trail, defined({ at, action, actor, step: step ?? null, status, reason })]
+  return {
+    ...row,
+    resource,
+    score: scoreAfter(random, resource, row.score),
+    completed,
+    ...(step && given && { given: { ...row.given, [step]: given } }),
+    trail: [...row.trail, defined({ at, action, actor, step: step ?? null, status, reason })],
+  }
 }
 
-function scoreAfter({ random }: State, { score, resource }: VerificationRow): number | null {
-  const automatic = resource.subjectName?.trim().toLowerCase()
-  if (resource.status === 'approved') return automatic === 'auto approve' ? 97 : (score ?? 90)
-  if (resource.status === 'rejected') return automatic === 'auto reject' ? 12 : random.int(0, 39)
-  return resource.status === 'submitted' ? random.int(60, 95) : score
-}
-
-function announce(
-  state: State,
-  row: VerificationRow,
-  { step, resource }: { readonly step: Step; readonly resource: Resource },
-): void {
-  const { event, to } = transitions[step.action]
-  if (!event || resource.status !== to) return
-  state.emit(event, resource)
-  if (event === 'verification.approved') share(state, row)
+function scoreAfter(
+  random: SeededRandom,
+  { status, subjectName }: Resource,
+  score: number | null,
+): number | null {
+  if (status === 'approved') return magicOf(subjectName)?.score ?? score ?? 90
+  if (status === 'rejected') return magicOf(subjectName)?.score ?? random.int(0, 39)
+  return status === 'submitted' ? random.int(60, 95) : score
 }
 
 /** Section 4.1: the third parties get the result on approval, with the fields that they share. */
@@ -229,37 +205,33 @@ function share(state: State, row: VerificationRow): void {
   for (const party of row.thirdParties ?? []) {
     const fields = ['id', 'status', 'score', 'subjectName', ...(party.sharedFields ?? [])]
     const shared = fields.filter((field) => field !== 'accessToken' && Object.hasOwn(result, field))
-    state.mail({
-      id: state.random.uuid(),
+    state.mail(row.resource, {
       kind: 'shared_result',
       to: party.email,
       subject: `A verification was shared with ${party.org ?? party.name}`,
       text: `${row.resource.requestorCompany} shares a verification with you: ${row.resource.status}.\n`,
-      verificationId: row.resource.id,
-      organizationId: row.resource.orgId,
-      createdAt: state.clock.now().toISOString(),
       shared: Object.fromEntries(shared.map((field) => [field, result[field]])),
     })
   }
 }
 
-/** The behavior that a magic name selects. */
-export interface MagicName {
+/** Magic subject names; they match whole and whatever the case. */
+export const magicNames: readonly {
   readonly name: string
   readonly actions: readonly ActionName[]
+  readonly score?: number
   readonly effect: string
-}
-
-/** Magic subject names; they match whole and whatever the case. */
-export const magicNames: readonly MagicName[] = [
+}[] = [
   {
     name: 'Auto Approve',
     actions: ['start', 'submit', 'review', 'approve'],
+    score: 97,
     effect: 'the subject submits all steps and the operator approves, with a score of 97',
   },
   {
     name: 'Auto Reject',
     actions: ['start', 'submit', 'review', 'reject'],
+    score: 12,
     effect: 'the subject submits all steps and the operator rejects, with a score of 12',
   },
   {
@@ -274,10 +246,8 @@ export const magicNames: readonly MagicName[] = [
   },
 ]
 
-function magicActions(subjectName: string | null): readonly ActionName[] {
-  const wanted = subjectName?.trim().toLowerCase()
-  return magicNames.find(({ name }) => name.toLowerCase() === wanted)?.actions ?? []
-}
+const magicOf = (subjectName: string | null) =>
+  magicNames.find(({ name }) => name.toLowerCase() === subjectName?.trim().toLowerCase())
 
 type StepData = Readonly<Record<string, unknown>>
 

@@ -28,31 +28,23 @@ export function eventSchema(name: EventName) {
   })
 }
 
-const components: Readonly<Record<string, readonly [z.core.$ZodType, string]>> = {
-  Verification: [verificationSchema, 'A verification request'],
-  AssembledVerification: [
-    assembledVerificationSchema,
-    'A verification request with its score, step data and audit trail',
-  ],
-  Client: [clientSchema, 'A client record'],
-  ThirdParty: [thirdPartySchema, 'A party with whom the result is shared on approval'],
-  Pagination: [paginationSchema, 'The position of a page in its list'],
-  Error: [errorBodySchema, 'The body of every error response'],
-  ValidationError: [validationErrorSchema, 'An error response that names each offending field'],
+/** The schemas that a document names. */
+const components: Readonly<Record<string, z.core.$ZodType>> = {
+  Verification: verificationSchema,
+  AssembledVerification: assembledVerificationSchema,
+  Client: clientSchema,
+  ThirdParty: thirdPartySchema,
+  Pagination: paginationSchema,
+  Error: errorBodySchema,
+  ValidationError: validationErrorSchema,
 }
-const names = new Map<unknown, string>(
-  Object.entries(components).map(([name, [schema]]) => [schema, name]),
-)
+const names = new Map(Object.entries(components).map(([name, schema]) => [schema, name]))
 
 type JsonSchema = Readonly<Record<string, unknown>>
 
 /** The named schemas of a document. */
 export function componentSchemas(): Readonly<Record<string, JsonSchema>> {
-  return Object.fromEntries(
-    Object.entries(components).map(([name, [schema, description]]) => {
-      return [name, { ...written(schema), description }]
-    }),
-  )
+  return Object.fromEntries([...names].map(([schema, name]) => [name, written(schema)]))
 }
 
 /** A schema as JSON Schema; it refers to the named ones. */
@@ -80,15 +72,10 @@ function written(root: z.core.$ZodType): JsonSchema {
   return schema
 }
 
-/** The query of an operation as parameters. */
-export function queryParameters(query: z.core.$ZodType | undefined): readonly object[] {
-  if (!query) return []
-  const { properties, required } = written(query) as {
-    readonly properties: Readonly<Record<string, JsonSchema>>
-    readonly required?: readonly string[]
-  }
+/** The query of an operation as parameters, none of which is required. */
+export function queryParameters(query: z.core.$ZodType): readonly object[] {
+  const { properties } = written(query) as { readonly properties: Record<string, JsonSchema> }
   return Object.entries(properties).map(([name, { param, ...schema }]) => {
-    const isRequired = required?.includes(name) ?? false
-    return { name, in: 'query', required: isRequired, schema, ...(param as object | undefined) }
+    return { name, in: 'query', schema, ...(param as object | undefined) }
   })
 }
