@@ -2,6 +2,7 @@
 import type { NewEntry } from '../../src/inbox/work-store.ts'
 import {
   claim,
+  claimNew,
   claimOne,
   day,
   done,
@@ -11,6 +12,7 @@ import {
   kept,
   newEntry,
   none,
+  reopen,
   type StoreCases,
   same,
   settle,
@@ -26,11 +28,10 @@ function unread(): NewEntry {
 export const erasingCases: StoreCases = {
   'forgets an entity: erases payloads, skips open entries, revokes leases': async (store) => {
     const lane = 'person'
-    const leased = newEntry({ lane })
-    const waiting = newEntry({ lane })
-    const related = newEntry({ related: lane, storedAt: start + 1 })
-    const other = newEntry({ storedAt: start + 2 })
-    for (const entry of [leased, waiting, related, other]) await store.insert(entry)
+    const related = { related: lane, storedAt: start + 1 }
+    const [leased, , , other] = await kept(store, { lane }, { lane }, related, {
+      storedAt: start + 2,
+    })
     const held = await claimOne(store)
     same(await store.forget(lane, start), 3)
     same(await settle(store, held, { to: 'done' }), false)
@@ -40,7 +41,7 @@ export const erasingCases: StoreCases = {
       same([state, reason, metadata, body], ['skipped', 'FORGOTTEN', undefined, undefined])
     }
     same(found.length, 3)
-    same(await store.reopen({ ids: [leased.id], from: ['skipped'], now: start }), 0)
+    same(await reopen(store, 'skipped', [leased]), 0)
   },
   'finds and forgets entries of one tenant, or of all': async (store) => {
     const lane = 'whose'
@@ -101,8 +102,7 @@ export const erasingCases: StoreCases = {
     same(idsOf(found), [late.id])
   },
   'erases the errors of handlers with the payload': async (store) => {
-    const entries = [newEntry({ lane: 'retried' }), newEntry({ lane: 'dead' }), newEntry()]
-    for (const entry of entries) await store.insert(entry)
+    await kept(store, { lane: 'retried' }, { lane: 'dead' }, {})
     const [retried, dead, late] = await claim(store)
     if (retried) await settle(store, retried, { to: 'retry', due: start, ...failed })
     if (dead) await settle(store, dead, { to: 'dead', hold: false, ...failed })
@@ -150,12 +150,10 @@ export const erasingCases: StoreCases = {
     same(await store.insert({ ...newEntry(), key: entry.key ?? '' }), known)
   },
   'erases payloads and keys after their retention': async (store) => {
-    const [done, dead, open] = [newEntry(), newEntry(), newEntry()]
-    for (const entry of [done, dead]) await store.insert(entry)
-    const [one, two] = await claim(store)
-    if (one) await settle(store, one, { to: 'done' })
-    if (two) await settle(store, two, { to: 'dead', hold: false, ...failed })
-    await store.insert(open)
+    const ended = await done(store, {})
+    await store.insert(newEntry())
+    await settleNext(store, { to: 'dead', hold: false, ...failed })
+    await store.insert(newEntry())
     const purge = (days: number) => {
       const now = start + days * day
       const [doneBefore, deadBefore] = [now - 7 * day, now - 90 * day]
@@ -163,9 +161,9 @@ export const erasingCases: StoreCases = {
     }
     same(await purge(6), { erased: 0, deleted: 0 })
     same(await purge(8), { erased: 1, deleted: 0 })
-    same((await store.insert({ ...done, id: 'again' })).kind, 'duplicate')
+    same((await store.insert({ ...ended, id: 'again' })).kind, 'duplicate')
     same((await purge(31)).deleted, 4, 'three keys and the entry that was done')
-    same(await store.insert({ ...done, id: 'another' }), { kind: 'stored', id: 'another' })
+    same(await store.insert({ ...ended, id: 'another' }), { kind: 'stored', id: 'another' })
     same((await purge(91)).erased, 1)
     same((await store.stats(start)).counts, { ...none, stored: 2 })
   },
@@ -174,8 +172,7 @@ export const erasingCases: StoreCases = {
 export const erasingOrderCases: StoreCases = {
   'starts nothing in a lane while a forgotten entry is still being handled': async (store) => {
     const lane = 'at-work'
-    await store.insert(newEntry({ lane }))
-    const first = await claimOne(store)
+    const first = await claimNew(store, { lane })
     same(await store.forget(lane, start), 1)
     same(await store.forget(lane, start), 0)
     await store.insert(newEntry({ lane }))
@@ -204,7 +201,7 @@ export const erasingOrderCases: StoreCases = {
       }
     }
     await purge(35, 90)
-    same(await store.reopen({ ids: [failing.id], from: ['dead'], now: start }), 1)
+    same(await reopen(store, 'dead', [failing]), 1)
     const again = await claimOne(store)
     same(again.highWaterMark, highWaterMark)
     await settle(store, again, { to: 'dead', hold: false, ...failed })

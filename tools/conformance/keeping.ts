@@ -2,7 +2,10 @@
 import type { NewEntry } from '../../src/inbox/work-store.ts'
 import {
   claim,
+  claimNew,
   claimOne,
+  crashed,
+  day,
   failed,
   failures,
   idsOf,
@@ -11,6 +14,7 @@ import {
   leaseOf,
   newEntry,
   none,
+  reopen,
   type StoreCases,
   same,
   settle,
@@ -65,7 +69,7 @@ export const keepingCases: StoreCases = {
     same(idsOf(await found({ settledAt: start + 1, seq: three.seq })), idsOf([a, b]))
     same(idsOf(await found(undefined, ['b', 'd'])), [b.id], 'of lanes, with any tenant')
     await store.forget('b', start)
-    await store.reopen({ ids: [a.id], from: ['done'], now: start, replay: true })
+    await reopen(store, 'done', [a])
     same(idsOf(await found()), [c.id], 'after a forget and a replay')
   },
   'stores bytes without a key or a name': async (store) => {
@@ -139,8 +143,7 @@ export const keepingCases: StoreCases = {
     same(await store.recall('salt', Uint8Array.of(4)), Uint8Array.of(3))
   },
   'rejects a settlement under a lost lease': async (store) => {
-    await store.insert(newEntry())
-    const first = await claimOne(store)
+    const first = await claimNew(store)
     await settle(store, first, { to: 'retry', due: start, ...failed })
     const second = await claimOne(store)
     const lease = leaseOf(first)
@@ -177,18 +180,13 @@ export const keepingCases: StoreCases = {
     }
   },
   'settles an entry that a crash left for one of several sweeps': async (store) => {
-    await store.insert(newEntry())
-    const crashed = await claimOne(store)
-    const settlement = { to: 'retry', due: start, reason: 'CRASHED', failures: [] } as const
-    const taken = []
-    for (let at = 0; at < 2; at++) {
-      taken.push(await settle(store, crashed, { ...settlement, sweeps: true }))
+    const left = await claimNew(store)
+    for (const isTaken of [true, false]) {
+      same(await settle(store, left, { ...crashed, sweeps: true }), isTaken)
     }
-    same(taken, [true, false])
   },
   'passes the checkpoints of handlers to the next attempt': async (store) => {
-    await store.insert(newEntry())
-    const first = await claimOne(store)
+    const first = await claimNew(store)
     same(await store.checkpoint(leaseOf(first), 'a'), true)
     same(await store.checkpoint(leaseOf(first)), true)
     await settle(store, first, { to: 'retry', due: start, handled: ['b', 'a'], ...failed })
@@ -197,8 +195,7 @@ export const keepingCases: StoreCases = {
   'makes a released entry due at once, whatever the clock of its owner': async (store) => {
     await store.insert(newEntry())
     await settleNext(store, { to: 'retry', due: start, ...failed })
-    const ahead = start + 24 * 60 * 60 * 1000
-    await settleNext(store, { to: 'released', at: ahead })
+    await settleNext(store, { to: 'released', at: start + day })
     await store.align({ now: start, latest: start + 1_000, free: false })
     same((await claimOne(store)).attempt, 2)
   },
@@ -209,19 +206,18 @@ export const keepingCases: StoreCases = {
     if (two) await settle(store, two, { to: 'dead', hold: false, ...failed })
     if (three) await settle(store, three, { to: 'skipped', reason: 'NO_HANDLER' })
     const found = await store.find({ limit: 10 })
-    same(
-      found.map((entry) => [entry.state, entry.reason, entry.failures, entry.handled]),
-      [
-        ['skipped', 'NO_HANDLER', [], []],
-        ['dead', 'HANDLER_FAILED', failures, []],
-        ['done', undefined, [], ['h']],
-      ],
-    )
-    same(found[2]?.settledAt, start + 1)
+    const ends = found.map(({ state, reason, failures, handled }) => [
+      state,
+      reason,
+      failures,
+      handled,
+    ])
+    same(ends[0], ['skipped', 'NO_HANDLER', [], []])
+    same(ends[1], ['dead', 'HANDLER_FAILED', failures, []])
+    same([...(ends[2] ?? []), found[2]?.settledAt], ['done', undefined, [], ['h'], start + 1])
   },
   'lists expired leases, unless they were renewed': async (store) => {
-    await store.insert(newEntry())
-    await store.insert(newEntry())
+    await kept(store, {}, {})
     const [one, two] = await claim(store)
     if (!one || !two) throw new Error('two were to be claimed')
     same(await store.lapsed(start + 59_999), [])
@@ -231,10 +227,8 @@ export const keepingCases: StoreCases = {
   },
   'finds by state, name, lane, time and text, newest first and page by page': async (store) => {
     const lane = 'looked-up'
-    const first = newEntry({ lane, name: 'client.created', storedAt: start - 10 })
-    const second = newEntry({ related: lane })
-    const third = newEntry({ key: 'a-key' })
-    for (const entry of [first, second, third]) await store.insert(entry)
+    const early = { lane, name: 'client.created', storedAt: start - 10 }
+    const [first, second, third] = await kept(store, early, { related: lane }, { key: 'a-key' })
     const ids = async (query: object) => idsOf(await store.find({ limit: 10, ...query }))
     same(await ids({}), [third.id, second.id, first.id])
     same(await ids({ limit: 1, after: third.id }), [second.id])
@@ -247,34 +241,21 @@ export const keepingCases: StoreCases = {
     same(await ids({ ids: [first.id, third.id] }), [third.id, first.id])
     same(await ids({ states: ['done'] }), [])
     same(await ids({ text: { part: 'client.', keys: [] } }), [first.id])
-    same(await ids({ text: { part: 'nothing', keys: ['a-key', lane] } }), [
-      third.id,
-      second.id,
-      first.id,
-    ])
+    const keyed = await ids({ text: { part: 'nothing', keys: ['a-key', lane] } })
+    same(keyed, [third.id, second.id, first.id])
   },
   'counts by state and reports the lag': async (store) => {
     same(await store.stats(start), { counts: none })
-    await store.insert(newEntry({ storedAt: start - 100 }))
-    await store.insert(newEntry({ storedAt: start - 50 }))
-    const counts = { ...none, stored: 2 }
-    const newest = start - 50
-    same(await store.stats(start), { counts, oldest: start - 100, due: start - 100, newest })
+    const [oldest, newest] = [start - 100, start - 50]
+    await kept(store, { storedAt: oldest }, { storedAt: newest })
+    const lag = { oldest, newest }
+    same(await store.stats(start), { counts: { ...none, stored: 2 }, due: oldest, ...lag })
     const first = await claimOne(store)
-    same(await store.stats(start), {
-      counts: { ...none, stored: 1, leased: 1 },
-      oldest: start - 100,
-      due: start - 50,
-      newest,
-    })
+    const counts = { ...none, stored: 1, leased: 1 }
+    same(await store.stats(start), { counts, due: newest, ...lag })
     await settle(store, first, { to: 'retry', due: start + 10, ...failed })
-    const second = await claimOne(store)
-    await settle(store, second, { to: 'done' })
-    same(await store.stats(start), {
-      counts: { ...none, retry: 1, done: 1 },
-      oldest: start - 100,
-      newest,
-    })
+    await settleNext(store, { to: 'done' })
+    same(await store.stats(start), { counts: { ...none, retry: 1, done: 1 }, ...lag })
   },
   'measures each handler from the occurrence of its events to done': async (store) => {
     const done = async (given: Partial<NewEntry>, ...handled: string[]) => {
@@ -286,8 +267,7 @@ export const keepingCases: StoreCases = {
     await done({ occurredAt: start - 4_000 }, 'crm')
     await done({ storedAt: start - 70 }, 'unknown')
     const replayed = await done({ occurredAt: start - 9_000 }, 'mail')
-    const replay = { ids: [replayed.id], from: ['done' as const], now: start, replay: true }
-    await store.reopen(replay)
+    await reopen(store, 'done', [replayed])
     await settleNext(store, { to: 'done', handled: ['mail'] })
     await store.forget((await done({ lane: 'erased' }, 'crm')).lane, start)
     const asked = { since: start, target: 20, limit: 100 }
@@ -304,25 +284,20 @@ export const keepingCases: StoreCases = {
 
 export const keepingRestartCases: StoreCases = {
   'gives the next owner every entry, leased ones too': async (store, { again }) => {
-    const [left, waiting] = [newEntry(), newEntry()]
-    await store.insert(left)
-    const claimed = await claimOne(store)
-    await store.insert(waiting)
+    const claimed = await claimNew(store)
+    const [waiting] = await kept(store, {})
     const next = await again()
     same(await next.lapsed(start), [lapsedOf(claimed)])
     same(await next.insert({ ...waiting, id: 'other' }), { kind: 'duplicate', id: waiting.id })
     same((await claimOne(next)).body, waiting.body)
-    const lease = leaseOf(claimed)
-    const lapsed = { to: 'retry', due: start, reason: 'CRASHED', failures: [] } as const
-    same(await next.settle({ ...lapsed, lease, at: start, handled: [] }), true)
+    same(await settle(next, claimed, crashed), true)
     same((await claimOne(next)).attempt, 2)
   },
 }
 
 export const keepingTxCases: StoreCases = {
   'commits a checkpoint with the transaction, only under its lease': async (store) => {
-    await store.insert(newEntry())
-    const first = await claimOne(store)
+    const first = await claimNew(store)
     const begin = async (handler: string) => {
       const tx = await store.transaction?.(leaseOf(first), handler)
       if (!tx) throw new Error('there is no transaction')

@@ -2,18 +2,22 @@
 // entries that are opened again or aligned with the clock, and entries that get their lane after
 // their arrival because they could not be read before.
 import type { InboxStore } from '../../src/inbox/store.ts'
-import type { Claimed, NewEntry } from '../../src/inbox/work-store.ts'
+import type { Claimed, HighWaterMark, NewEntry } from '../../src/inbox/work-store.ts'
 import {
   claim,
+  claimNew,
   claimOne,
+  crashed,
   day,
   done,
   failed,
+  failures,
   idsOf,
   kept,
   leaseOf,
   newEntry,
   none,
+  reopen,
   type StoreCases,
   same,
   settle,
@@ -51,36 +55,30 @@ export const lanesOrderCases: StoreCases = {
   },
   'stops a lane at a dead entry that holds it until it is redriven or dismissed': async (store) => {
     const lane = 'held'
-    const entries = [newEntry({ lane }), newEntry({ lane }), newEntry({ lane })]
-    for (const entry of entries) await store.insert(entry)
+    const [first, second] = await kept(store, { lane }, { lane }, { lane })
     await settleNext(store, { to: 'dead', hold: true, ...failed })
     same(await claim(store), [], 'while it is dead')
     await store.insert(newEntry({ lane }))
     same(await claim(store), [], 'when another arrives')
-    const ids = [entries[0]?.id ?? '']
-    same(await store.reopen({ ids, from: ['dead'], now: start }), 1)
+    same(await reopen(store, 'dead', [first]), 1)
     const again = await claimOne(store)
-    same([again.id, again.attempt], [ids[0], 1])
+    same([again.id, again.attempt], [first.id, 1])
     await settle(store, again, { to: 'dead', hold: true, ...failed })
-    same(await store.dismiss(ids[0] ?? '', start), true)
+    same(await store.dismiss(first.id, start), true)
     same(await store.dismiss('none', start), false)
-    same((await claimOne(store)).id, entries[1]?.id)
+    same((await claimOne(store)).id, second.id)
   },
   'reopens an ended entry in its place before younger ones': async (store) => {
     const lane = 'reopened'
-    const [first, second] = [newEntry({ lane }), newEntry({ lane })]
-    await store.insert(first)
-    const dying = await claimOne(store)
-    await settle(store, dying, { to: 'dead', hold: false, handled: ['a'], ...failed })
-    await store.insert(second)
-    const reopening = { ids: [first.id, second.id], from: ['dead' as const], now: start }
-    same(await store.reopen(reopening), 1)
+    const first = await claimNew(store, { lane })
+    await settle(store, first, { to: 'dead', hold: false, handled: ['a'], ...failed })
+    const [second] = await kept(store, { lane })
+    same(await reopen(store, 'dead', [first, second]), 1)
     const again = await claimOne(store)
     same([again.id, again.attempt, again.handled], [first.id, 1, ['a']])
     await settle(store, again, { to: 'done' })
     same((await claimOne(store)).id, second.id)
-    const replay = { ids: [first.id], from: ['done' as const], now: start, replay: true }
-    same(await store.reopen(replay), 1)
+    same(await reopen(store, 'done', [first]), 1)
     same(await claim(store), [], 'while a younger one is at work')
     const [found] = await store.find({ ids: [first.id], limit: 1 })
     same([found?.source, found?.handled, found?.generation], ['replay', [], 2])
@@ -88,15 +86,12 @@ export const lanesOrderCases: StoreCases = {
   'reopens an entry that waits for its retry in its place': async (store) => {
     const lane = 'waiting'
     const [first, second] = await kept(store, { lane }, { lane })
-    const failing = await claimOne(store)
-    const due = start + 60_000
-    await settle(store, failing, { to: 'retry', due, handled: ['a'], ...failed })
+    await settleNext(store, { to: 'retry', due: start + 60_000, handled: ['a'], ...failed })
     same(await claim(store), [], 'before it is due')
-    const reopening = { ids: [first.id, second.id], from: ['retry' as const], now: start }
-    same(await store.reopen(reopening), 1)
+    same(await reopen(store, 'retry', [first, second]), 1)
     const again = await claimOne(store)
     same([again.id, again.attempt, again.handled], [first.id, 1, ['a']])
-    same(await store.reopen(reopening), 0, 'while it is at work')
+    same(await reopen(store, 'retry', [first, second]), 0, 'while it is at work')
     await settle(store, again, { to: 'done' })
     same((await claimOne(store)).id, second.id)
   },
@@ -107,7 +102,7 @@ export const lanesOrderCases: StoreCases = {
       const [first, second] = await kept(store, { lane }, { lane })
       await settleNext(store, { to: 'dead', hold: false, ...failed })
       const younger = await claimOne(store)
-      same(await store.reopen({ ids: [first.id], from: ['dead'], now: start }), 1)
+      same(await reopen(store, 'dead', [first]), 1)
       same(await claim(store), [], 'while the younger one is at work')
       await settle(store, younger, ending)
       const next = await claimOne(store)
@@ -146,7 +141,7 @@ export const lanesOrderCases: StoreCases = {
     const later = start + 1_000 * day
     const before = { doneBefore: later, deadBefore: later, keysBefore: start, limit: 100 }
     same(await store.purge(before), { erased: 0, deleted: 0 })
-    same(await store.reopen({ ids: [first.id], from: ['dead'], now: later }), 1)
+    same(await reopen(store, 'dead', [first], later), 1)
     await settle(store, await claimOne(store, later), { to: 'dead', hold: true, ...failed })
     same(await store.dismiss(first.id, start), true)
     same((await store.purge(before)).erased, 1)
@@ -182,51 +177,39 @@ export const lanesCases: StoreCases = {
   'reports the last event and the last decision of a lane': async (store) => {
     const lane = 'decided'
     for (let at = 0; at < 4; at++) await store.insert(newEntry({ lane }))
+    const next = async (highWaterMark: HighWaterMark) => {
+      const claimed = await claimOne(store)
+      await settle(store, claimed, { to: 'done', highWaterMark })
+      return claimed.highWaterMark
+    }
     const approved = { name: 'verification.approved', entryId: 'a', seq: 1, at: 50 } as const
-    const first = await claimOne(store)
-    same(first.highWaterMark, undefined)
-    await settle(store, first, {
-      to: 'done',
-      highWaterMark: { at: 50, final: true, decision: approved },
-    })
-    await settleNext(store, { to: 'done', highWaterMark: { at: 60, final: false } })
-    const third = await claimOne(store)
-    same(third.highWaterMark, { at: 60, final: true, decision: approved })
-    const rejected = {
-      name: 'verification.rejected',
-      entryId: 'b',
-      seq: 2,
-      replaced: approved,
-    } as const
-    await settle(store, third, {
-      to: 'done',
-      highWaterMark: { at: 40, final: true, decision: rejected },
-    })
+    same(await next({ at: 50, final: true, decision: approved }), undefined)
+    await next({ at: 60, final: false })
+    const rejected = { ...approved, name: 'verification.rejected', replaced: approved } as const
+    const before = await next({ at: 40, final: true, decision: rejected })
+    same(before, { at: 60, final: true, decision: approved })
     same((await claimOne(store)).highWaterMark, { at: 60, final: true, decision: rejected })
   },
   'names the handlers that failed at the last attempt': async (store) => {
-    await store.insert(newEntry())
-    const first = await claimOne(store)
+    const first = await claimNew(store)
     same(first.failed, undefined)
     await settle(store, first, { to: 'retry', due: start, ...failed })
     await settleNext(store, { to: 'released' })
-    const crashed = { to: 'retry', due: start, reason: 'CRASHED', failures: [] } as const
     const again = await claimOne(store)
     same(again.failed, ['h'])
     await settle(store, again, crashed)
     const last = await claimOne(store)
     same(last.failed, ['h'])
     await settle(store, last, { to: 'dead', hold: false, ...failed })
-    await store.reopen({ ids: [last.id], from: ['dead'], now: start })
+    await reopen(store, 'dead', [last])
     same((await claimOne(store)).failed, undefined)
   },
   'names the handlers that failed before a release': async (store) => {
-    const one = { handler: 'h', code: 'HANDLER_FAILED', error: 'Error' }
-    const two = [one, { ...one, handler: 'i' }]
+    const two = [...failures, { handler: 'i', code: 'HANDLER_FAILED', error: 'Error' }]
     await store.insert(newEntry())
-    await settleNext(store, { to: 'released', failures: [one] })
+    await settleNext(store, { to: 'released', failures })
     const [found] = await store.find({ limit: 10 })
-    same([found?.state, found?.failures], ['stored', [one]])
+    same([found?.state, found?.failures], ['stored', failures])
     for (const failures of [[], two]) {
       const again = await claimOne(store)
       same([again.attempt, again.failed], [1, ['h']])
@@ -316,38 +299,29 @@ async function stateOf(store: InboxStore, id: string) {
 
 export const assigningCases: StoreCases = {
   'assigns an entry to its lane, with its event as it reads now, as new': async (store) => {
-    const read = {
-      lane: 'person',
-      related: 'client',
-      occurredAt: start - 5,
-      name: 'client.created',
-    }
-    const { arrived, claimed, entry, assign } = await unread(store, read)
+    const read = { lane: 'person', related: 'client', name: 'client.created' }
+    const occurredAt = start - 5
+    const { arrived, claimed, entry, assign } = await unread(store, { ...read, occurredAt })
     same(await assign(), 'stored')
     same(await assign(), 'lost')
     same(await settle(store, claimed, { to: 'done' }), false)
     same((await store.stats(start)).counts, { ...none, stored: 1 })
     const again = await claimOne(store)
-    const { name, occurredAt, metadata, body, attempt, seq } = again
-    same([name, occurredAt, metadata, body], [entry.name, start - 5, entry.metadata, entry.body])
-    same([attempt, seq], [1, claimed.seq])
+    const { name, metadata, body } = entry
+    const { seq } = claimed
+    same({ ...again, name, occurredAt, metadata, body, attempt: 1, seq }, again)
     const found = await store.find({ lane: 'client', limit: 10 })
     same([found.length, found[0]?.receivedName], [1, entry.receivedName])
     await settle(store, again, { to: 'done' })
     same(await claim(store), [], 'its former lane is gone')
     const { key = '', digest } = entry
     const copy = { kind: 'duplicate', id: entry.id }
-    same(await store.insert({ ...newEntry(), key, digest }), copy)
-    same(
-      await store.insert({ ...newEntry(), key: arrived.key ?? '', digest: arrived.digest }),
-      copy,
-    )
+    const before = { key: arrived.key ?? '', digest: arrived.digest }
+    for (const one of [{ key, digest }, before]) same(await store.insert(newEntry(one)), copy)
     same(await store.forget('person', start), 1)
   },
   'assigns an entry as new, whatever failed while it was not read': async (store) => {
     const { claimed, assign } = await unread(store, { lane: 'person' })
-    const failures = [{ handler: 'h', code: 'HANDLER_FAILED', error: 'Error' }]
-    const failed = { reason: 'HANDLER_FAILED', failures } as const
     await settle(store, claimed, { to: 'retry', due: start, ...failed })
     same(await assign(await claimOne(store)), 'stored')
     const { attempt, failed: before = [] } = await claimOne(store)
@@ -367,12 +341,9 @@ export const assigningCases: StoreCases = {
     const first = await done(store, { aliases: [{ key: 'occurrence', name: 'reconcile' }] })
     const { key = '', digest } = first
     const aliases = [{ key: 'occurrence', name: 'webhook' }]
-    for (const read of [
-      { key, digest },
-      { key: 'another', aliases },
-    ]) {
-      const own = { digest: 'own', ...read, lane: 'person' }
-      const { arrived, claimed, assign } = await unread(store, own)
+    const another = { key: 'another', digest: 'own', aliases }
+    for (const read of [{ key, digest }, another]) {
+      const { arrived, claimed, assign } = await unread(store, { ...read, lane: 'person' })
       same(await assign(), 'duplicate')
       same(await stateOf(store, claimed.id), ['skipped', 'FORGOTTEN', false])
       same(await settle(store, claimed, { to: 'done' }), false)

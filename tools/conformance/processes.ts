@@ -5,12 +5,15 @@ import type { InboxStore } from '../../src/inbox/store.ts'
 import type { Claimed } from '../../src/inbox/work-store.ts'
 import {
   claim,
+  claimNew,
   claimOne,
+  crashed,
   failed,
   idsOf,
   lapsedOf,
   leaseOf,
   newEntry,
+  reopen,
   type StoreCases,
   same,
   settle,
@@ -67,10 +70,8 @@ export const sharedCases: StoreCases = {
     same(order.length, 400, 'entries handed out')
     for (const entries of sent) {
       const ids = idsOf(entries)
-      same(
-        order.filter((id) => ids.includes(id)),
-        ids,
-      )
+      const handedOut = order.filter((id) => ids.includes(id))
+      same(handedOut, ids)
     }
   },
   'gives no entry and no lane to two handles': async (store, { beside }) => {
@@ -84,21 +85,17 @@ export const sharedCases: StoreCases = {
   },
   'holds a lease for as long as its owner lives': async (store, { beside }) => {
     const other = await beside()
-    await store.insert(newEntry())
-    const claimed = await claimOne(other)
+    const claimed = await claimNew(other)
     same(await store.lapsed(start), [], 'while its owner lives')
     await other.close()
     same(await store.lapsed(start), [lapsedOf(claimed)], 'when it has closed')
-    const crashed = { to: 'retry', due: start, reason: 'CRASHED', failures: [] } as const
     same(await settle(store, claimed, crashed), true)
     same((await claimOne(store)).attempt, 2)
   },
   'rejects the fence of another owner': async (store, { beside }) => {
     const other = await beside()
-    await store.insert(newEntry())
-    const mine = await claimOne(store)
-    await store.insert(newEntry())
-    const { owner } = await claimOne(other)
+    const mine = await claimNew(store)
+    const { owner } = await claimNew(other)
     const forged: Claimed = { ...mine, ...(owner !== undefined && { owner }) }
     same(forged.owner !== undefined && forged.owner !== mine.owner, true, 'owners differ')
     await other.renew([leaseOf(forged)], start + 600_000)
@@ -111,8 +108,7 @@ export const sharedCases: StoreCases = {
   'forgets an entry that another handle is working on': async (store, { beside }) => {
     const other = await beside()
     const lane = 'forgotten beside'
-    await store.insert(newEntry({ lane }))
-    const held = await claimOne(store)
+    const held = await claimNew(store, { lane })
     same(await other.forget(lane, start), 1)
     await other.insert(newEntry({ lane }))
     same(await claim(other), [], 'while it is at work')
@@ -129,7 +125,7 @@ export const sharedCases: StoreCases = {
     await settleNext(store, { to: 'dead', hold: false, ...failed })
     await sleep(50)
     const again = woken('opened again')
-    await store.reopen({ ids: [entry.id], from: ['dead'], now: start })
+    await reopen(store, 'dead', [entry])
     await again
   },
   'tells every handle that waits what another one has settled': async (store, { beside }) => {
@@ -169,8 +165,7 @@ export const sharedCases: StoreCases = {
     await store.align({ now: start, latest: start + 1_000, free: true })
     const lanes = Array.from({ length: 3 }, (_, at) => `held later ${at}`)
     for (const lane of lanes) {
-      await other.insert(newEntry({ lane }))
-      await settle(other, await claimOne(other), { to: 'dead', hold: true, ...failed })
+      await settle(other, await claimNew(other, { lane }), { to: 'dead', hold: true, ...failed })
       await other.insert(newEntry({ lane }))
     }
     same(await claim(store), [], 'while they are held')

@@ -20,6 +20,8 @@ export const start = Date.UTC(2026, 0, 1)
 export const day = 24 * 60 * 60 * 1000
 export const failures = [{ handler: 'h', code: 'HANDLER_FAILED', error: 'Error' }]
 export const failed = { reason: 'HANDLER_FAILED', failures } as const
+/** The end of an attempt whose process has crashed. */
+export const crashed = { to: 'retry', due: start, reason: 'CRASHED', failures: [] } as const
 export const none = { stored: 0, leased: 0, retry: 0, done: 0, dead: 0, skipped: 0 }
 
 let made = 0
@@ -98,11 +100,27 @@ export async function kept<const Given extends readonly Partial<NewEntry>[]>(
   return entries as { readonly [At in keyof Given]: NewEntry }
 }
 
+/** Stores an entry and claims the one that is due next. */
+export async function claimNew(store: InboxStore, given: Partial<NewEntry> = {}): Promise<Claimed> {
+  await store.insert(newEntry(given))
+  return claimOne(store)
+}
+
 /** Stores an entry, claims it and settles it as done. */
 export async function done(store: InboxStore, given: Partial<NewEntry>): Promise<NewEntry> {
   const [entry] = await kept(store, given)
   await settleNext(store, { to: 'done' })
   return entry
+}
+
+/** Opens ended entries again; returns how many. */
+export function reopen(
+  store: InboxStore,
+  from: 'dead' | 'done' | 'retry' | 'skipped',
+  entries: readonly { readonly id: string }[],
+  now = start,
+): Promise<number> {
+  return store.reopen({ ids: idsOf(entries), from: [from], now, replay: from === 'done' })
 }
 
 export function idsOf(entries: readonly { readonly id: string }[]): string[] {
