@@ -76,7 +76,6 @@ export class Organizations {
   readonly #random: SeededRandom
   readonly #organizations = new Map<string, Organization>()
   readonly #keys = new Map<string, ApiKey>()
-  readonly #byKey = new Map<string, ApiKey>()
   #rates: SavedOrganizations['rates'] = {}
 
   constructor(random: SeededRandom) {
@@ -101,12 +100,12 @@ export class Organizations {
 
   /** The organization of an active key. */
   ofKey(key: string): Organization | undefined {
-    const found = this.#byKey.get(key)
-    return found?.active ? this.get(found.organizationId) : undefined
+    const found = this.#list().find((one) => one.key === key && one.active)
+    return found && this.get(found.organizationId)
   }
 
   keys(): MaskedKey[] {
-    return [...this.#keys.values()].map((key) => this.#masked(key))
+    return this.#list().map((key) => this.#masked(key))
   }
 
   generate(organizationId: string, now: Date): ApiKey {
@@ -143,18 +142,21 @@ export class Organizations {
 
   load({ organizations, keys, rates }: SavedOrganizations): void {
     this.#rates = { ...rates }
-    for (const map of [this.#organizations, this.#keys, this.#byKey]) map.clear()
+    for (const map of [this.#organizations, this.#keys]) map.clear()
     for (const one of organizations) this.#organizations.set(one.id, one)
     for (const key of keys) this.#put(key)
   }
 
   dump(): SavedOrganizations {
-    return { organizations: this.list(), keys: [...this.#keys.values()], rates: { ...this.#rates } }
+    return { organizations: this.list(), keys: this.#list(), rates: { ...this.#rates } }
+  }
+
+  #list(): ApiKey[] {
+    return [...this.#keys.values()]
   }
 
   #put(key: ApiKey): ApiKey {
     this.#keys.set(key.id, key)
-    this.#byKey.set(key.key, key)
     return key
   }
 

@@ -1,6 +1,7 @@
 // One request of a delivery: the fixed bytes and their signature, changed if a fault says so, and the
 // answer.
 import type { Fetch } from '../../../src/client/attempt.ts'
+import { reasonOf } from '../../../src/errors.ts'
 import { orAborted } from '../../../src/foundation/abortable.ts'
 import { longestTimer } from '../../../src/foundation/check.ts'
 import { steadyClock } from '../../../src/foundation/clock.ts'
@@ -74,7 +75,7 @@ async function post(
   options: AttemptOptions,
   bytes: Uint8Array<ArrayBuffer>,
   headers: Readonly<Record<string, string>>,
-): Promise<NonNullable<Attempt['response']>> {
+) {
   const { url, fault, send } = options
   const streamed = fault === 'slow-drip' || fault === 'connection-reset'
   return withinTime(options, async (signal) => {
@@ -90,27 +91,29 @@ async function post(
   })
 }
 
-async function toAnswer(response: Response): Promise<NonNullable<Attempt['response']>> {
-  const { bytes, truncated } = await beginning(response)
-  const { status, headers } = response
-  return defined({ status, headers: [...headers], body: toBase64(bytes), truncated })
-}
-
-/** Reads no further than what is kept: a receiver may answer without end. */
-async function beginning({ body }: Response): Promise<{ bytes: Uint8Array; truncated?: true }> {
+/** The answer, read no further than what is kept: a receiver may answer without end. */
+async function toAnswer({
+  status,
+  headers,
+  body,
+}: Response): Promise<NonNullable<Attempt['response']>> {
   const kept = new Uint8Array(keptBody)
   let length = 0
   const reader = body?.getReader()
-  for (;;) {
+  while (length <= keptBody) {
     const next = await reader?.read()
-    if (!next || next.done) return { bytes: kept.subarray(0, length) }
-    const { value } = next
-    kept.set(value.subarray(0, keptBody - length), length)
-    length += value.length
-    if (length <= keptBody) continue
-    reader?.cancel().catch(() => {})
-    return { bytes: kept, truncated: true }
+    if (!next || next.done) break
+    kept.set(next.value.subarray(0, keptBody - length), length)
+    length += next.value.length
   }
+  const truncated = length > keptBody || undefined
+  if (truncated) reader?.cancel().catch(() => {})
+  return defined({
+    status,
+    headers: [...headers],
+    body: toBase64(kept.subarray(0, length)),
+    truncated,
+  })
 }
 
 /** Ends at the time limit or with its state, whatever the work does with its signal. */
@@ -182,7 +185,6 @@ function bytesOf(body: string): Uint8Array<ArrayBuffer> {
 
 /** An error's own words and those of its cause: fetch says only that it failed. */
 function reason(error: unknown): string {
-  if (!(error instanceof Error)) return String(error)
-  const cause = error.cause instanceof Error ? `: ${error.cause.message}` : ''
-  return `${error.message}${cause}`
+  const { cause } = Object(error)
+  return `${reasonOf(error)}${cause instanceof Error ? `: ${cause.message}` : ''}`
 }

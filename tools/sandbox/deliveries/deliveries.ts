@@ -1,7 +1,7 @@
 // Sends deliveries to their subscriptions: in the order of events, a few at a time, again after a
 // failure, until the retries are spent. Every change is recorded before anything else happens.
 import type { Fetch } from '../../../src/client/attempt.ts'
-import { systemClock } from '../../../src/foundation/clock.ts'
+import { readRetryAfter, systemClock } from '../../../src/foundation/clock.ts'
 import { defined } from '../../../src/foundation/defined.ts'
 import type { Vendor } from '../../../src/protocol/vendor.ts'
 import { isPublicKey } from '../../../src/signature/hmac/hmac.ts'
@@ -54,18 +54,13 @@ export class Deliveries {
   constructor(options: DeliveriesOptions) {
     this.#options = options
     const { clock, random, secret, hasOrganization, onSubscription } = options
-    this.subscriptions = new Subscriptions({
-      now: () => clock.now(),
-      random,
-      secret,
-      hasOrganization,
-      onChange: (id, row) => {
-        onSubscription(id, row)
-        for (const one of this.#rows.values()) {
-          if (one.subscriptionId === id) this.#reconsider(one, row)
-        }
-      },
-    })
+    const onChange: DeliveriesOptions['onSubscription'] = (id, row) => {
+      onSubscription(id, row)
+      for (const one of this.#rows.values()) {
+        if (one.subscriptionId === id) this.#reconsider(one, row)
+      }
+    }
+    this.subscriptions = new Subscriptions({ clock, random, secret, hasOrganization, onChange })
     // While the clock moves, a reordered delivery waits for its time or for the delivery that
     // passes it.
     clock.settleWith(() => this.#queue.idle())
@@ -252,12 +247,8 @@ export class Deliveries {
     const succeeded = isSuccess(made, vendor)
     const wait = succeeded ? undefined : waitAfter(attempts, vendor)
     if (wait === undefined) {
-      this.#put({
-        ...row,
-        attempts,
-        status: succeeded ? 'delivered' : 'failed',
-        nextAttemptAt: null,
-      })
+      const status = succeeded ? 'delivered' : 'failed'
+      this.#put({ ...row, attempts, status, nextAttemptAt: null })
     } else {
       const next = clock.now().getTime() + wait * 1000
       this.#put({ ...row, attempts, nextAttemptAt: new Date(next).toISOString() })
@@ -296,15 +287,11 @@ function waitAfter(attempts: readonly Attempt[], vendor: Vendor | undefined): nu
   const { retryDelaysSeconds, retryAfterMaxSeconds } = profile.delivery
   const ofVendor = vendor?.delivery.retries?.map((milliseconds) => milliseconds / 1000)
   const backoff = (ofVendor ?? retryDelaysSeconds)[attempts.length - 1]
-  const headers = new Headers(
-    attempts.at(-1)?.response?.headers.map(([name, text]) => [name, text]),
-  )
-  const after = headers.get('retry-after')
-  if (backoff === undefined || after === null) return backoff
-  // A date is compared with the answer's own: the receiver does not know the sandbox's clock.
-  const answered = Date.parse(headers.get('date') ?? '') || systemClock().getTime()
-  const asked = /^\d+$/.test(after) ? Number(after) : (Date.parse(after) - answered) / 1000
-  return Math.max(backoff, Math.min(asked || 0, retryAfterMaxSeconds))
+  if (backoff === undefined) return undefined
+  const headers = new Headers(attempts.at(-1)?.response?.headers as [string, string][] | undefined)
+  // The receiver does not know the sandbox's clock.
+  const asked = (readRetryAfter(headers, systemClock()) ?? 0) / 1000
+  return Math.max(backoff, Math.min(asked, retryAfterMaxSeconds))
 }
 
 /** A delivery without its bytes and without measured times. */

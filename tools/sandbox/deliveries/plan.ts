@@ -99,9 +99,13 @@ interface PlannedVariant extends Variant {
   readonly fault: PlannedFault | undefined
 }
 
+/**
+ * A row, and when it is due. `reorder` swaps two deliveries: the second is sent first, even if it has
+ * a fault of its own.
+ */
 function toRow(
   subscription: SubscriptionRow,
-  { occurrence, fault, padding = 0, ...variant }: PlannedVariant,
+  { occurrence, fault, padding = 0, delay = 0, ...variant }: PlannedVariant,
   { now, random, nextSeq, vendor, ...context }: PlanContext,
 ): DeliveryRow | undefined {
   const { occurredAt, data } = occurrence
@@ -114,6 +118,12 @@ function toRow(
   // A vendor that has no such event sends nothing.
   if (!envelope) return undefined
   const content = padding > 0 ? { ...envelope, padding: ' '.repeat(padding) } : envelope
+  const { dropped, recorded } = variant
+  const waiting = context.waiting.get(subscription.id)
+  const isFirst = variant.after && waiting === undefined
+  const seconds = variant.after && !isFirst ? 0 : delay
+  const state = subscription.active ? 'pending' : 'held'
+  const status: DeliveryRow['status'] = dropped ? 'dropped' : state
   return defined({
     id: random.uuid(),
     seq: nextSeq(),
@@ -126,32 +136,10 @@ function toRow(
     createdAt: now.toISOString(),
     attempts: [],
     fault: fault?.kind,
-    recorded: variant.recorded,
-    ...whenDue(variant, { subscription, now, waiting: context.waiting.get(subscription.id) }),
+    recorded,
+    status,
+    nextAttemptAt: dropped ? null : new Date(now.getTime() + seconds * 1000).toISOString(),
+    after: isFirst || undefined,
+    passes: seconds > 0 || dropped ? undefined : waiting,
   })
-}
-
-interface DueContext {
-  readonly subscription: SubscriptionRow
-  readonly now: Date
-  readonly waiting: string | undefined
-}
-
-/**
- * When a delivery is due. `reorder` swaps two deliveries: the second is sent first, even if it has a
- * fault of its own.
- */
-function whenDue(
-  { after, dropped, delay = 0 }: Omit<Variant, 'name'>,
-  { subscription, now, waiting }: DueContext,
-) {
-  if (dropped) return { status: 'dropped', nextAttemptAt: null } as const
-  const isFirst = after && waiting === undefined
-  const seconds = after && !isFirst ? 0 : delay
-  return {
-    status: subscription.active ? ('pending' as const) : ('held' as const),
-    nextAttemptAt: new Date(now.getTime() + seconds * 1000).toISOString(),
-    after: isFirst ? (true as const) : undefined,
-    passes: seconds === 0 ? waiting : undefined,
-  }
 }

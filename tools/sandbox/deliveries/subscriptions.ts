@@ -7,6 +7,7 @@ import {
   isLegacyName,
   legacyNameOf,
 } from '../../../src/protocol/names.ts'
+import type { VirtualClock } from '../clock.ts'
 import { checked } from '../exchange.ts'
 import { invalidFields } from '../http-error.ts'
 import { profile } from '../profile.ts'
@@ -25,7 +26,7 @@ import type { SubscriptionRow } from '../schemas/snapshot.ts'
 export type Subscription = Readonly<Omit<SubscriptionRow, 'previous'>>
 
 export interface SubscriptionsOptions {
-  readonly now: () => Date
+  readonly clock: VirtualClock
   readonly random: SeededRandom
   /** The secret of subscriptions without their own. */
   readonly secret: () => string
@@ -54,13 +55,12 @@ export class Subscriptions {
 
   create(input: SubscriptionInput): Subscription {
     const read = checked(subscriptionBody, input, 'request body')
-    const { now, random, secret, hasOrganization } = this.#options
+    const { clock, random, secret, hasOrganization } = this.#options
     if (read.organizationId !== null && !hasOrganization(read.organizationId)) {
-      throw invalidFields([
-        { field: 'organizationId', message: 'must be the id of an organization' },
-      ])
+      const message = 'must be the id of an organization'
+      throw invalidFields([{ field: 'organizationId', message }])
     }
-    const createdAt = now().toISOString()
+    const createdAt = clock.now().toISOString()
     return this.#put({ id: random.uuid(), ...read, secret: read.secret ?? secret(), createdAt })
   }
 
@@ -77,12 +77,12 @@ export class Subscriptions {
   }
 
   rotateSecret(id: string, options: RotateOptions = {}): Subscription | undefined {
-    const { now, random } = this.#options
+    const { clock, random } = this.#options
     const read = checked(rotateBody, options, 'request body')
     const row = this.#rows.get(id)
     if (!row) return undefined
     const overlap = read.overlapSeconds ?? profile.rotationOverlapSeconds
-    const until = new Date(now().getTime() + overlap * 1000).toISOString()
+    const until = new Date(clock.now().getTime() + overlap * 1000).toISOString()
     const secret = read.secret ?? random.token()
     return this.#put({ ...row, secret, previous: { secret: row.secret, until } })
   }
@@ -122,10 +122,8 @@ export function signingSecrets({ secret, previous }: SubscriptionRow, now: Date)
  * (section 6, rule 2), filters of both forms give both.
  */
 export function namesFor(filters: readonly string[], name: EventName): string[] {
-  const current = filters.filter((filter) => !isLegacyName(filter) && covers(filter, name))
-  const older = filters.filter(
-    (filter) => isLegacyName(filter) && covers(canonicalName(filter), name),
-  )
-  const legacy = legacyNameOf(name)
-  return [...(current.length > 0 ? [name] : []), ...(legacy && older.length > 0 ? [legacy] : [])]
+  const fitting = filters.filter((filter) => covers(canonicalName(filter), name))
+  const legacy = fitting.some(isLegacyName) ? legacyNameOf(name) : undefined
+  const isCurrent = fitting.some((filter) => !isLegacyName(filter))
+  return [...(isCurrent ? [name] : []), ...(legacy ? [legacy] : [])]
 }
