@@ -49,9 +49,8 @@ export function prepared(target: Target, { endpoint, id, query, body, options = 
   if ('query' in contract) refuse(fieldErrors(contract.query.safeParse(wire).error?.issues), info)
   if ('body' in contract) refuse(fieldErrors(contract.body.safeParse(body).error?.issues), info)
   const unknown = 'query' in contract ? queryFaults(contract.query, wire) : []
-  const text = jsonOf(body)
-  const unwritable = text === undefined && body !== undefined ? [notJson] : []
-  refuse([...unknown, ...unwritable, ...timeoutFaults(options.timeout)], info)
+  const { text, faults } = jsonOf(body)
+  refuse([...unknown, ...faults, ...timeoutFaults(options.timeout)], info)
   options.signal?.throwIfAborted()
   const path = pathOf(pattern, target, id)
   const json = text !== undefined && { 'content-type': 'application/json' }
@@ -75,13 +74,12 @@ function idFaults(id: unknown): readonly FieldError[] {
   return [{ field: 'id', message: 'must be the id of a resource' }]
 }
 
-const notJson = { field: '', message: 'cannot be written as JSON' }
-
-function jsonOf(body: unknown): string | undefined {
+/** A body as JSON, or its fault. */
+function jsonOf(body: unknown): { readonly text?: string; readonly faults: FieldError[] } {
   try {
-    return JSON.stringify(body)
+    return { text: JSON.stringify(body), faults: [] }
   } catch {
-    return undefined
+    return { faults: [{ field: '', message: 'cannot be written as JSON' }] }
   }
 }
 
@@ -122,17 +120,15 @@ function queryFaults(
   query: Readonly<Record<string, unknown>>,
 ): readonly FieldError[] {
   const known = Object.keys(shape)
-  return Object.keys(query)
-    .filter((field) => !known.includes(field))
-    .map((field) => ({
-      field,
-      message: `is not a parameter of this list.${suggestion(field, known)} Known: ${known.join(', ')}`,
-    }))
+  const unknown = Object.keys(query).filter((field) => !known.includes(field))
+  return unknown.map((field) => {
+    return { field, message: `is not a parameter of this list.${suggestion(field, known)}` }
+  })
 }
 
 /** A query as the client sends it: dates and booleans as text, one status as a list. */
 function wireQuery(query: object): Record<string, unknown> {
-  const given = Object.entries(query).filter(([, value]) => value !== undefined)
+  const given = Object.entries(defined(query))
   return Object.fromEntries(given.map(([name, value]) => [name, wireValue(name, value)]))
 }
 

@@ -9,7 +9,7 @@ import {
   shown,
 } from '../foundation/check.ts'
 import { type Clock, systemClock } from '../foundation/clock.ts'
-import { warn, warnIfItThrows } from '../foundation/warn.ts'
+import { warn, warnIfItThrows, warnOnce } from '../foundation/warn.ts'
 import type { Fetch } from './attempt.ts'
 import type { PathFamily } from './call.ts'
 import { createLimiter, type Limiter } from './limiter.ts'
@@ -79,6 +79,7 @@ export function createSender(options: ClientOptions): Sender {
     )
   }
   const baseUrl = checkedBaseUrl(options.baseUrl)
+  const observe = options.observe ?? warnStrangeAnswers()
   warnPlainHttp(baseUrl)
   return {
     baseUrl,
@@ -90,7 +91,8 @@ export function createSender(options: ClientOptions): Sender {
     retry: retryPolicy(options.retry),
     limiter: limiterOf(options.limiter, options.now),
     now,
-    observe: guardedObserver(options.observe ?? warnStrangeAnswers()),
+    // Errors of an observer, async ones too, do not reach the call.
+    observe: (seen) => warnIfItThrows("the client's observe", () => observe(seen)),
     redact: (text) => text.replaceAll(apiKey, '***'),
   }
 }
@@ -155,19 +157,11 @@ function limiterOf(option: ClientOptions['limiter'], now: Clock | undefined): Li
 
 /** The default observer: one process warning for each field that differs from the documentation. */
 function warnStrangeAnswers(): ObserveRequests {
-  const warned = new Set<string>()
+  const once = warnOnce()
   return ({ endpoint, strange = [] }) => {
-    const fresh = strange.filter((field) => !warned.has(`${endpoint} ${field}`))
-    if (fresh.length === 0) return
-    for (const field of fresh) warned.add(`${endpoint} ${field}`)
-    warn(
-      `the response of ${endpoint} is not as documented at ${fresh.join(', ')}; it was used anyway (shown once)`,
-      'ANSWER_STRANGE',
-    )
+    for (const field of strange) {
+      const message = `the response of ${endpoint} is not as documented at ${field}; it was used anyway`
+      once(message, 'ANSWER_STRANGE')
+    }
   }
-}
-
-/** Keeps errors of an observer, async ones too, away from the call. */
-function guardedObserver(observe: ObserveRequests): ObserveRequests {
-  return (seen) => warnIfItThrows("the client's observe", () => observe(seen))
 }

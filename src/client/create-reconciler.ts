@@ -89,22 +89,21 @@ function schedule(
   runOnce: (signal: AbortSignal) => Promise<ReconcileReport>,
   onError: (error: unknown) => void,
 ): Reconciler {
-  let running:
-    | { readonly stop: AbortController; readonly work: Promise<ReconcileReport> }
-    | undefined
+  let running: Promise<ReconcileReport> | undefined
+  let stop = new AbortController()
   let scheduled: AbortController | undefined
   const run = (): Promise<ReconcileReport> => {
-    const before = running
-    if (before && !before.stop.signal.aborted) return before.work
-    const stop = new AbortController()
+    if (running && !stop.signal.aborted) return running
+    stop = new AbortController()
+    const { signal } = stop
     // A run that was stopped may still be ending: never two at a time.
-    const ended = Promise.resolve(before?.work).catch(() => {})
+    const ended = Promise.resolve(running).catch(() => {})
     const work = ended
-      .then(() => runOnce(stop.signal))
+      .then(() => runOnce(signal))
       .finally(() => {
-        if (running?.stop === stop) running = undefined
+        if (running === work) running = undefined
       })
-    running = { stop, work }
+    running = work
     return work
   }
   const loop = async (signal: AbortSignal) => {
@@ -127,20 +126,15 @@ function schedule(
       const reason = new DOMException('the reconciler was stopped', 'AbortError')
       scheduled?.abort(reason)
       scheduled = undefined
-      running?.stop.abort(reason)
-      await running?.work.catch(() => {})
+      stop.abort(reason)
+      await running?.catch(() => {})
     },
   }
 }
 
 function inMemory(): WatermarkStore {
-  let kept: Watermark | undefined
-  return {
-    read: () => kept,
-    write(watermark) {
-      kept = watermark
-    },
-  }
+  const kept: Watermark[] = []
+  return { read: () => kept[0], write: (watermark) => void kept.splice(0, 1, watermark) }
 }
 
 function warnFailure(error: unknown): void {

@@ -33,14 +33,8 @@ export const unseen = [
 
 /** The events of a verification as it is at `now`, in their order (sections 2.1 and 3). */
 export function verificationEvents(data: Verification, now: Date): DerivedEvent[] {
-  const { id, status, createdAt, submittedAt, updatedAt, expiresAt } = data
-  const event = (name: EventName, changedAt: string, occurredAt = changedAt): DerivedEvent => ({
-    name,
-    entity: { type: 'verification', id },
-    occurredAt,
-    changedAt,
-    data,
-  })
+  const { status, createdAt, submittedAt, updatedAt, expiresAt } = data
+  const event = eventsOf('verification', data)
   const events = [event('verification.created', createdAt)]
   if (submittedAt) events.push(event('verification.submitted', submittedAt))
   else if (status === 'submitted') events.push(event('verification.submitted', updatedAt))
@@ -56,15 +50,17 @@ export function verificationEvents(data: Verification, now: Date): DerivedEvent[
 
 /** The events of a client record (section 2.4). */
 export function clientEvents(data: Client): DerivedEvent[] {
-  const { id, active, createdAt, updatedAt } = data
-  const entity = { type: 'client', id } as const
-  const created = { occurredAt: createdAt, changedAt: createdAt }
-  const events: DerivedEvent[] = [{ name: 'client.created', entity, data, ...created }]
-  if (active === false) {
-    const deleted = { occurredAt: updatedAt, changedAt: updatedAt }
-    events.push({ name: 'client.deleted', entity, data, ...deleted })
+  const event = eventsOf('client', data)
+  const created = event('client.created', data.createdAt)
+  return data.active === false ? [created, event('client.deleted', data.updatedAt)] : [created]
+}
+
+/** Makes events of a resource. */
+function eventsOf(type: Entity['type'], data: Verification | Client) {
+  const entity = { type, id: data.id }
+  return (name: EventName, changedAt: string, occurredAt = changedAt): DerivedEvent => {
+    return { name, entity, occurredAt, changedAt, data }
   }
-  return events
 }
 
 /** The key of a derived event, equal in every run. */

@@ -119,7 +119,8 @@ export async function migrateSubscriptions(
   const steps: SubscriptionStep[] = []
   if (action !== 'plan' && journal) {
     const run: MigrationRun = { api, options, journal, listed, pairs: await journal.read() }
-    for await (const step of action === 'apply' ? apply(run, plan) : rollBack(run)) {
+    const taken = action === 'apply' ? apply(run, plan) : rollBack(run)
+    for await (const step of taken) {
       steps.push(step)
       onStep?.(step)
     }

@@ -72,18 +72,12 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** An error response, and what its error needs besides. */
-export interface RefusedCall {
-  readonly answer: Answered
-  readonly requestInfo: RequestDetails
-  /** Milliseconds of `Retry-After`. */
-  readonly retryAfter: number | undefined
-  /** Removes the API key from what the service says. */
-  readonly redact: (text: string) => string
-}
-
-/** The error of a response. */
-export function refusedAnswer({ answer, requestInfo, retryAfter, redact }: RefusedCall): ApiError {
+/** The error of a response; `retryAfter` are milliseconds, `redact` removes the API key. */
+export function refusedAnswer(
+  answer: Answered,
+  requestInfo: RequestDetails,
+  { retryAfter, redact }: { retryAfter: number | undefined; redact: (text: string) => string },
+): ApiError {
   const { status, headers } = answer
   const body = errorBody(answer)
   const said = redact(body?.message ?? unreadable(answer)).slice(0, 500)

@@ -160,8 +160,7 @@ function understandAnswer(
     return reading.ok ? reading : malformed(info, reading.why, 'never')
   }
   const retryAfter = readRetryAfter(headers, sender.now())
-  const { redact } = sender
-  const error = refusedAnswer({ answer, requestInfo: info, retryAfter, redact })
+  const error = refusedAnswer(answer, info, { retryAfter, redact: sender.redact })
   // The rate is the key's: everyone who shares it waits too.
   if (retryAfter && (status === 429 || status === 503)) {
     sender.limiter?.pause(Math.min(retryAfter, sender.retry.maxRetryAfter))
