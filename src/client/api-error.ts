@@ -36,7 +36,6 @@ export interface FieldError {
   readonly message: string
 }
 
-/** The properties of every error in the family. */
 export interface ApiErrorInit<Code extends string = string> {
   readonly code: Code
   readonly message: string

@@ -15,7 +15,6 @@ export interface Answered {
   readonly text: string | undefined
 }
 
-/** How one attempt ended. */
 export type AttemptEnd =
   | ({ readonly kind: 'answered' } & Answered)
   | { readonly kind: 'timeout'; readonly timeout: number }
@@ -24,7 +23,6 @@ export type AttemptEnd =
   /** The caller aborted it; `sent` is false only if nothing can have been sent. */
   | { readonly kind: 'aborted'; readonly reason: unknown; readonly sent: boolean }
 
-/** A request to send, with its time limits. */
 export interface AttemptRequest {
   readonly url: string
   readonly init: RequestInit
@@ -35,7 +33,6 @@ export interface AttemptRequest {
 
 /** A page of 100 records is far smaller; a larger body is not a response of this service. */
 const maxBytes = 16 * 1024 ** 2
-/** Error responses are small. */
 const maxErrorBytes = 1024 ** 2
 
 const timedOut = new DOMException('the attempt took longer than its timeout', 'TimeoutError')

@@ -14,7 +14,6 @@ import { endpoints, type InputSchema, type SchemaIssue } from './contract.ts'
 /** Section 9: the deprecated paths stay until interface release 2.19.0 at least. */
 export type PathFamily = 'canonical' | 'legacy'
 
-/** One call. */
 export interface Call<Name extends EndpointName = EndpointName> {
   readonly endpoint: Name
   readonly id?: string
@@ -60,7 +59,6 @@ export function prepared(target: Target, { endpoint, id, query, body, options = 
   return { url: `${target.baseUrl}${path}${queryText(wire)}`, path, init }
 }
 
-/** The path of an endpoint below the base address. */
 function pathOf(pattern: string, { pathFamily }: Target, id?: string): string {
   const isLegacy = pathFamily === 'legacy'
   const path = isLegacy ? pattern.replace(/^\/verifications/, '/requests') : pattern
@@ -74,7 +72,6 @@ function idFaults(id: unknown): readonly FieldError[] {
   return [{ field: 'id', message: 'must be the id of a resource' }]
 }
 
-/** A body as JSON, or its fault. */
 function jsonOf(body: unknown): { readonly text?: string; readonly faults: FieldError[] } {
   try {
     return { text: JSON.stringify(body), faults: [] }

@@ -136,10 +136,8 @@ export const endpoints = {
   },
 } as const
 
-/** The schema of a body or a query. */
 export type InputSchema = z.ZodObject
 
-/** A fault that a schema finds. */
 export type SchemaIssue = z.core.$ZodIssue
 
 /** Input is never changed, so frozen objects fit. */

@@ -7,13 +7,11 @@ import type { EventName } from '../protocol/names.ts'
 import type { Client, Verification } from '../protocol/resources.ts'
 import { terminalStatuses } from '../protocol/values.ts'
 
-/** An event that must have happened. */
 export interface DerivedEvent {
   readonly name: EventName
   readonly entity: Entity
   /** When it happened, as precisely as the API shows. */
   readonly occurredAt: string
-  /** When the event changed the resource. */
   readonly changedAt: string
   /** The resource as it is now, not as it was. */
   readonly data: Verification | Client
@@ -55,7 +53,6 @@ export function clientEvents(data: Client): DerivedEvent[] {
   return data.active === false ? [created, event('client.deleted', data.updatedAt)] : [created]
 }
 
-/** Makes events of a resource. */
 function eventsOf(type: Entity['type'], data: Verification | Client) {
   const entity = { type, id: data.id }
   return (name: EventName, changedAt: string, occurredAt = changedAt): DerivedEvent => {

@@ -159,7 +159,6 @@ function planSubscription(subscription: EventSubscription): PlannedSubscription 
   return { ...plan, action: renamed.length === 0 ? 'covered' : 'replace' }
 }
 
-/** A run that applies or rolls back. */
 interface MigrationRun {
   readonly api: SubscriptionApi
   readonly options: MigrateSubscriptionsOptions

@@ -35,7 +35,6 @@ const refusedCertificate = new Set([
   'PATH_LENGTH_EXCEEDED',
 ])
 
-/** The part of an error that identifies its cause. */
 type ErrorCause = { readonly [Key in 'code' | 'syscall' | 'errors']?: unknown }
 
 /** Tells whether the error proves that no byte of the request was sent. */

@@ -25,7 +25,6 @@ export interface Pager<Item> extends AsyncIterable<Item> {
   toArray(options: { readonly max: number }): Promise<Item[]>
 }
 
-/** Reads one page of a list. */
 type ReadPage<Item> = (page: number) => Promise<Page<Item>>
 
 export function createPager<Item extends { readonly id: string }>(

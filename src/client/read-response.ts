@@ -36,7 +36,6 @@ const schemas = {
   getClient: openClientSchema,
 } as const satisfies Record<EndpointName, unknown>
 
-/** The response of an endpoint. */
 export type Answer<Name extends EndpointName> = (typeof schemas)[Name]['_zod']['output']
 
 /** A usable response, and the places where it differs from the documentation. */
@@ -44,7 +43,6 @@ export type ResponseReading =
   | { readonly ok: true; readonly value: unknown; readonly strange: readonly string[] }
   | { readonly ok: false; readonly why: string }
 
-/** Reads the JSON of a success. */
 export function readAnswer(endpoint: EndpointName, value: unknown): ResponseReading {
   const isList = endpoint.startsWith('list')
   const why = isList

@@ -133,7 +133,6 @@ export interface ReconcileReport {
   readonly unseen: readonly string[]
 }
 
-/** The receiver's inbox, which knows whether it has an event of an entity. */
 type KnownEvents = Keeper & Pick<Inbox, 'find'>
 
 /** The part of a receiver that takes events without a delivery. */
@@ -207,7 +206,6 @@ async function readStream(
   return newest
 }
 
-/** The events of a page that belong to the run. */
 function eventsOf({ began, tally }: ReconcileRun, page: Scanned, bound: Bound): DerivedEvent[] {
   const records =
     page.of === 'verification'
@@ -268,7 +266,6 @@ async function feed(
 
 const maxListed = 100
 
-/** Counts a run. */
 class ReconcileTally {
   readonly read = { verifications: 0, clients: 0 }
   readonly events = { derived: 0, present: 0, missing: 0, fed: 0, arrived: 0, failed: 0 }
@@ -322,7 +319,6 @@ class ReconcileTally {
   }
 }
 
-/** A run in progress. */
 interface ReconcileRun {
   readonly options: ReconcileOptions
   readonly steps: Ingester
@@ -336,7 +332,6 @@ interface ReconcileRun {
   readonly latest: number
 }
 
-/** Checks the options of a run that begins. */
 function prepared(options: ReconcileOptions): ReconcileRun {
   checkOptionNames('reconcile', options, names)
   const { verifications, clients } = (options.client ?? {}) as Partial<Lists>

@@ -17,7 +17,6 @@ export interface RequestRetryOptions {
 
 export type RetryPolicy = Readonly<Record<keyof RequestRetryOptions, number>>
 
-/** The kind of a failure, as far as sending again is concerned. */
 export interface Failing {
   /** `again`: any method; `reads`: only GET; `never`: a repeat would fail in the same way. */
   readonly repeat: 'again' | 'reads' | 'never'

@@ -19,11 +19,9 @@ export interface Lists {
   readonly clients: Pick<ApiClient['clients'], 'iterate'>
 }
 
-/** Options of reading a stream. */
 interface ScanOptions {
   /** Milliseconds since the epoch: older changes need not be read. */
   readonly from: number
-  /** Options of the calls that read pages. */
   readonly asking: CallOptions
 }
 

@@ -4,7 +4,6 @@ import { invalid, shown } from '../foundation/check.ts'
 import { defined } from '../foundation/defined.ts'
 import type { Keeper } from '../options.ts'
 
-/** The streams that are read in turn, each with its own position. */
 export const streams = ['verifications', 'clients', 'deletions'] as const
 export type Stream = (typeof streams)[number]
 

@@ -21,7 +21,6 @@ interface EndpointCall {
   readonly id: string
 }
 
-/** Handlers of the endpoints, by the contract's names. */
 const answers: Readonly<Record<EndpointName, (call: EndpointCall) => unknown>> = {
   async createVerification({ state, organization, request }) {
     const input = await checkedBody(endpoints.createVerification.body, request)
@@ -81,7 +80,6 @@ export interface ApiOptions {
   readonly authenticate: (request: Request) => Organization
 }
 
-/** The router of the API, its paths relative to `apiPath`. */
 export function createApi({ state, authenticate }: ApiOptions): Hono {
   const names = Object.keys(endpoints) as EndpointName[]
   const routes = names.flatMap((name) => {

@@ -26,7 +26,6 @@ export interface AppOptions {
   readonly rateLimit: number | false | undefined
   /** The host that it listens on; undefined while it does not. */
   readonly listenHost: () => string | undefined
-  /** Further names that it answers to. */
   readonly hosts: readonly string[]
   readonly origin: () => string
   readonly closing: AbortSignal
@@ -192,7 +191,6 @@ function authenticate(state: State, request: Request, rate: AppOptions['rateLimi
   return organization
 }
 
-/** 429 with the three headers of section 8. */
 function rateLimited({ limit, remaining, retryAfter }: Omit<RateVerdict, 'allowed'>): HttpError {
   return new HttpError(429, 'Too many requests', {
     headers: {

@@ -13,7 +13,6 @@ export interface Assumption {
 const { delivery, rate, maxBodyBytes } = profile
 const retryDelays = delivery.retryDelaysSeconds.join(', ')
 
-/** The decisions, by section and topic. */
 const decisions: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   '2.1': {
     'current step':

@@ -8,11 +8,9 @@ import { advanceBody, isSandboxTime, timeBoundsText } from './schemas/control.ts
 import type { Snapshot } from './schemas/snapshot.ts'
 
 export interface VirtualClockOptions {
-  /** The time it follows while it is not frozen. */
   readonly source: Clock
   /** The time at which it stands still from the start. */
   readonly frozenAt?: Date | undefined
-  /** Called after the clock was frozen, released, set or advanced. */
   readonly onChange: () => void
 }
 
@@ -85,7 +83,6 @@ export class VirtualClock {
     return this.#inTurn(target, days > 0 ? 'days' : 'seconds')
   }
 
-  /** Runs a task at a time; returns its cancellation. */
   schedule(at: Date, run: () => void): () => void {
     const task = { at: at.getTime(), run }
     const place = this.#tasks.findLastIndex((one) => one.at <= task.at) + 1
@@ -128,7 +125,6 @@ export class VirtualClock {
     else this.#frozen = at
   }
 
-  /** Takes out the first task that is due by a time. */
   #take(until: number): ClockTask | undefined {
     const [first] = this.#tasks
     return first && first.at <= until ? this.#tasks.shift() : undefined

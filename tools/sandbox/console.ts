@@ -87,7 +87,6 @@ export type ListedSubscription = ReturnType<typeof subscriptionsIn>[number]
 export type DiagnosedDelivery = Awaited<ReturnType<typeof deliveryIn>>
 export type ListedKey = ReturnType<typeof keysIn>[number]
 
-/** Counts, failing deliveries, and what is due next. */
 function overviewOf(state: State) {
   const { verifications, clock } = state
   const rows = [...verifications.values()]
@@ -123,7 +122,6 @@ function countsOf(names: readonly string[]) {
 const stateOf = ({ status, attempts }: Pick<DeliverySummary, 'status' | 'attempts'>) =>
   status === 'pending' && attempts.length > 0 ? 'retry' : status
 
-/** A delivery as a row, with what came of its last attempt. */
 function rowOf({ deliveries }: State, one: DeliverySummary) {
   const { status, fault } = one.attempts.at(-1) ?? {}
   const durationMs = deliveries.get(one.id)?.attempts.at(-1)?.durationMs
@@ -133,7 +131,6 @@ function rowOf({ deliveries }: State, one: DeliverySummary) {
   return { ...one, state: stateOf(one), attempts: one.attempts.length, last, to }
 }
 
-/** The newest deliveries that fit. */
 function deliveriesIn(state: State, query: Readonly<Record<string, string>>) {
   const { limit = '', search = '', since = '', ...filter } = query
   const isFound = ({ id, eventId, resourceId, event }: { [name: string]: unknown }) =>
@@ -177,7 +174,6 @@ function sendTest({ deliveries, clock }: State, id: string): EventName {
   return name
 }
 
-/** A verification with what its page shows beside it. */
 function verificationIn(state: State, id: string) {
   const row = found(state.verifications.get(id), 'Verification')
   return {

@@ -31,14 +31,12 @@ import { faultsBody } from './schemas/faults.ts'
 import type { State } from './state.ts'
 import { act, assemble, magicNames } from './verifications.ts'
 
-/** The routes of the control plane, their paths relative to `controlPath`. */
 const controlRoutes = (state: State): ControlRoutes => ({
   ...recordRoutes(state),
   ...deliveryRoutes(state),
   ...stateRoutes(state),
 })
 
-/** The router of the control plane. */
 export function createControl(state: State): Hono {
   return mount(
     new Hono(),
@@ -62,7 +60,6 @@ async function inputOf({ query, body, maxBytes }: ControlRoute, request: Request
   }
 }
 
-/** The records of the service, and who may read them. */
 function recordRoutes(state: State) {
   const { organizations, clock } = state
   const clientOf = (id: string) => found(state.clients.get(id), 'Client')
@@ -147,7 +144,6 @@ function deliveryRoutes(state: State) {
   }
 }
 
-/** The clock, the faults and the state as a whole. */
 function stateRoutes(state: State) {
   const { clock, faults } = state
   const time = () => ({ now: clock.now().toISOString(), frozen: clock.frozen })

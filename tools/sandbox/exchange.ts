@@ -38,7 +38,6 @@ export async function jsonBody(
   return parsed.value
 }
 
-/** A form's fields; at most `maxBytes` of them. */
 export async function formBody(request: Request, maxBytes: number): Promise<URLSearchParams> {
   return new URLSearchParams(new TextDecoder().decode(await bodyBytes(request, maxBytes)))
 }

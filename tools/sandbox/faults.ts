@@ -15,7 +15,6 @@ import {
 } from './schemas/faults.ts'
 import type { Snapshot } from './schemas/snapshot.ts'
 
-/** The properties of a delivery that rules match. */
 export interface DeliveryTarget {
   readonly subscriptionId: string
   readonly event: EventName

@@ -37,7 +37,6 @@ export function apiDocument(origin: string): object {
   }
 }
 
-/** An endpoint on its canonical or its legacy path. */
 function operation(name: EndpointName, path: string): object {
   const endpoint = endpoints[name]
   const deprecated = path !== endpoint.path

@@ -7,12 +7,10 @@ import { profile } from './profile.ts'
 import type { SeededRandom } from './random.ts'
 import type { ApiKey, Organization, PlanName, Snapshot } from './schemas/snapshot.ts'
 
-/** An API key with its secret masked. */
 export interface MaskedKey extends ApiKey {
   readonly plan: PlanName
 }
 
-/** The organizations, their keys, and the start of each one's rate window with its requests. */
 export type SavedOrganizations = Pick<Snapshot['state'], 'organizations' | 'keys' | 'rates'>
 
 export interface RateVerdict {
@@ -98,7 +96,6 @@ export class Organizations {
     return next
   }
 
-  /** The organization of an active key. */
   ofKey(key: string): Organization | undefined {
     const found = this.#list().find((one) => one.key === key && one.active)
     return found && this.get(found.organizationId)

@@ -2,9 +2,7 @@
 
 /** The path of the API, with the version segment of section 9. */
 export const apiPath = '/v2/api'
-/** The path of the control plane. */
 export const controlPath = '/_sandbox'
-/** The path of the console's own routes. */
 export const consolePath = '/_console'
 /** The path of the subject's page; the token follows. */
 export const subjectPath = '/verify/'

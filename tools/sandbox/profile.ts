@@ -2,7 +2,6 @@
 // states them in sentences.
 import { schemes } from '../../src/protocol/scheme.ts'
 
-/** The sandbox's decisions. */
 export const profile = {
   /** The receiver's default scheme (section 6, rules 1 and 4). */
   scheme: schemes.service(),

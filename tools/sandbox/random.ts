@@ -5,7 +5,6 @@ import { encode } from '../../src/signature/encoding.ts'
 
 export class SeededRandom {
   #seed: string | number
-  /** The number of drawn values. */
   #drawn = 0
 
   constructor(seed: string | number) {

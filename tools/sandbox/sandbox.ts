@@ -185,7 +185,6 @@ export function openSandbox(options: SandboxOptions, saved?: SavedState) {
   return { sandbox: sandbox as Sandbox, state }
 }
 
-/** The calls that reach the state. */
 function callsOf(
   state: State,
 ): Pick<Sandbox, keyof SandboxCalls | 'act' | 'flush' | 'reset' | 'snapshot' | 'restore'> {

@@ -59,7 +59,6 @@ export function selected<Resource extends Listed>(
 
 const lower = (value: unknown) => String(value).toLowerCase()
 
-/** The texts that a search reads. */
 const searched = (one: Listed) => {
   const { subjectName, subjectEmail, businessName, email, externalId } = one
   return [subjectName, subjectEmail, personOf(one), businessName, email, externalId]
@@ -67,7 +66,6 @@ const searched = (one: Listed) => {
 
 type Order = (one: Listed, other: Listed) => number
 
-/** The sorts of both lists. */
 const orders: Readonly<Record<string, Order>> = {
   created_at: (one, other) => compare(other.createdAt, one.createdAt),
   updated_at: (one, other) => compare(other.updatedAt, one.updatedAt),

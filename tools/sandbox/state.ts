@@ -32,17 +32,13 @@ import { type ApiCredentials, credentialsOf } from './vendor.ts'
 
 export interface StateOptions {
   readonly start: StartOptions
-  /** The time that the clock follows; the system's by default. */
   readonly source: (() => Date) | undefined
   readonly send: Fetch
   readonly timeoutMs: number
-  /** The vendor in whose form events are sent; the service's own by default. */
   readonly vendor: Vendor | undefined
   /** The address of the sandbox, for links; no slash at the end. */
   readonly origin: () => string
-  /** The name of the data file. */
   readonly data: string | undefined
-  /** The content of the data file; undefined if it is new. */
   readonly saved: SavedState | undefined
   /** Called when the link of an open verification has run out. */
   readonly expire: (state: State, row: VerificationRow) => void
@@ -55,15 +51,12 @@ export class State {
   readonly faults: FaultRules
   readonly deliveries: Deliveries
   readonly organizations: Organizations
-  /** How deliveries are signed. */
   readonly scheme: Scheme
-  /** The credentials of its vendor's API. */
   readonly credentials: ApiCredentials
   readonly vendor: Vendor | undefined
   /** The mail that the service would send: invitations (section 4.1), shared results (section 2.3). */
   readonly outbox: Mail[] = []
   readonly origin: () => string
-  /** The verifications by id, in the order of creation. */
   readonly verifications = new Map<string, VerificationRow>()
   readonly clients = new Map<string, ClientRow>()
   readonly #expire: StateOptions['expire']
@@ -115,7 +108,6 @@ export class State {
     }
   }
 
-  /** The secret of subscriptions without their own. */
   get secret(): string {
     return this.#secret
   }
@@ -124,7 +116,6 @@ export class State {
     return ++this.#seq
   }
 
-  /** Counts a request against its organization's rate. */
   takeRate(organizationId: string, limit: number): RateVerdict {
     const verdict = this.organizations.takeRate(organizationId, limit, this.clock.now())
     if (verdict.allowed) this.#file?.change()
@@ -174,12 +165,10 @@ export class State {
     this.#replace(structuredClone(next as Snapshot))
   }
 
-  /** Resets everything to the state right after the start. */
   reset(): void {
     this.#replace(structuredClone(this.#initial))
   }
 
-  /** Keeps a mail about a verification, to be read. */
   mail(
     { id: verificationId, orgId: organizationId }: VerificationRow['resource'],
     content: Omit<Mail, 'id' | 'verificationId' | 'organizationId' | 'createdAt'>,
@@ -191,7 +180,6 @@ export class State {
     this.#changed('mail', mail)
   }
 
-  /** Resolves when no delivery is due. */
   async flush(): Promise<void> {
     await this.deliveries.flush()
     await this.saved()

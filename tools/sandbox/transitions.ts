@@ -27,7 +27,6 @@ interface Transition {
 const decidable = ['submitted', 'pending_review'] as const
 const unfinished = ['initiated', 'in_progress'] as const
 
-/** Every legal transition. */
 export const transitions: Readonly<Record<ActionName, Transition>> = {
   start: { from: ['initiated'], to: 'in_progress', actor: 'subject' },
   submit: {

@@ -50,7 +50,6 @@ export function credentialsOf(vendor: Vendor | undefined): ApiCredentials {
 
 type Signing = Pick<Vendor['scheme'], 'algorithm'>
 
-/** The id of a sandbox's key pair. */
 const keyId = 'sandbox'
 
 /** The secret with which a sender of the scheme signs: the text, or the key that follows from it. */

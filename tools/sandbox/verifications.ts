@@ -18,7 +18,6 @@ export interface Step {
   readonly action: ActionName
   readonly step?: Requirement | undefined
   readonly reason?: string | undefined
-  /** The subject's answers in the step. */
   readonly given?: Readonly<Record<string, string | true>> | undefined
 }
 

@@ -20,7 +20,6 @@ type AttemptFaultKind = AttemptFault['kind']
 
 export interface AttemptOptions {
   readonly url: string
-  /** The body in base64. */
   readonly body: string
   readonly signature: Readonly<Record<string, string>>
   readonly scheme: Scheme

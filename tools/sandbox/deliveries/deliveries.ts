@@ -31,9 +31,7 @@ export interface DeliveriesOptions {
   readonly faults: FaultRules
   readonly send: Fetch
   readonly timeoutMs: number
-  /** The secret of subscriptions without their own. */
   readonly secret: () => string
-  /** The vendor in whose form events are sent; the service's own by default. */
   readonly vendor: Vendor | undefined
   readonly hasOrganization: (id: string) => boolean
   readonly onDelivery: (row: DeliveryRow) => void
@@ -307,7 +305,6 @@ export function unmeasured(row: DeliveryRow): DeliveryRow {
   return { ...row, attempts: row.attempts.map(({ durationMs: _, ...rest }) => rest) }
 }
 
-/** A delivery with every attempt's exact bytes. */
 export function details({ signature: _, seq: __, ...row }: DeliveryRow): SandboxDelivery {
   return row
 }

@@ -12,11 +12,9 @@ import type { PlannedFault } from '../schemas/faults.ts'
 import type { SubscriptionRow } from '../schemas/snapshot.ts'
 import { namesFor } from './subscriptions.ts'
 
-/** Something that happened to a resource. */
 export interface ResourceEvent {
   readonly organizationId: string
   readonly name: EventName
-  /** The resource, as JSON. */
   readonly data: Readonly<Record<string, unknown>> & { readonly id: string }
   readonly occurredAt: Date
 }
@@ -30,7 +28,6 @@ export interface PlanContext {
   readonly eventId: (name: string) => string
   /** The reordered delivery of each subscription that waits for the next one to pass it. */
   readonly waiting: ReadonlyMap<string, string>
-  /** The vendor in whose form events are sent; the service's own by default. */
   readonly vendor: Vendor | undefined
 }
 

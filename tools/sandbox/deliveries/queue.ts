@@ -10,7 +10,6 @@ export interface Due {
 }
 
 export interface DueQueueOptions {
-  /** The number of one subscription's deliveries that may be in flight at once. */
   readonly perSubscription: number
   /** Delivers one; must end soon once the signal is aborted, and change nothing then. */
   readonly deliver: (id: string, ended: AbortSignal) => Promise<void>
@@ -19,9 +18,7 @@ export interface DueQueueOptions {
 export class DueQueue {
   readonly #options: DueQueueOptions
   readonly #due = new Map<string, Due>()
-  /** Deliveries in flight, by lane. */
   readonly #inFlight = new Map<string, Promise<void>>()
-  /** The number of deliveries in flight, by subscription. */
   readonly #counts = new Map<string, number>()
   readonly #ended = new AbortController()
   #isStarting = false

@@ -28,7 +28,6 @@ export type Subscription = Readonly<Omit<SubscriptionRow, 'previous'>>
 export interface SubscriptionsOptions {
   readonly clock: VirtualClock
   readonly random: SeededRandom
-  /** The secret of subscriptions without their own. */
   readonly secret: () => string
   readonly hasOrganization: (id: string) => boolean
   /** Called with each row that was made or changed, and with undefined for one removed. */

@@ -18,7 +18,6 @@ export type ClientInput = z.infer<Endpoints['createClient']['body']>
 export type VerificationsQuery = z.infer<Endpoints['listVerifications']['query']>
 export type ClientsQuery = z.infer<Endpoints['listClients']['query']>
 
-/** The schema of the delivery for an event. */
 export function eventSchema(name: EventName) {
   return z.object({
     id: z.string(),
@@ -28,7 +27,6 @@ export function eventSchema(name: EventName) {
   })
 }
 
-/** The schemas that a document names. */
 const components: Readonly<Record<string, z.core.$ZodType>> = {
   Verification: verificationSchema,
   AssembledVerification: assembledVerificationSchema,
@@ -42,7 +40,6 @@ const names = new Map(Object.entries(components).map(([name, schema]) => [schema
 
 type JsonSchema = Readonly<Record<string, unknown>>
 
-/** The named schemas of a document. */
 export function componentSchemas(): Readonly<Record<string, JsonSchema>> {
   return Object.fromEntries([...names].map(([schema, name]) => [name, written(schema)]))
 }

@@ -20,7 +20,6 @@ const detailedAction = z.object({
   step: z.enum(requirementNames).optional(),
   reason: z.string().max(500).optional(),
 })
-/** Actions by their names, or with a step or a reason. */
 const action = z.union([actionName.transform((name) => ({ action: name })), detailedAction], {
   error: `must be ${actionNames.join(', ')}, or an object with one of these as action`,
 })
@@ -70,7 +69,6 @@ export const subscriptionPatch = z
 export const rotateBody = z
   .object({ secret, /** How long the old secret signs beside it. */ overlapSeconds: seconds })
   .partial()
-/** A subscription that exists from the start. */
 export const subscriptionOption = subscriptionBody
   .pick({ url: true, events: true, secret: true })
   .extend({ events: z.array(filter).min(1).optional() })
@@ -106,19 +104,16 @@ export const organizationPatch = z
 /** A margin keeps four digits in the year of a later expiry or delay. */
 const latest = Date.parse('9000-01-01T00:00:00.000Z')
 
-/** Tells whether the sandbox's clock may show a time. */
 export function isSandboxTime(time: number): boolean {
   return time >= 0 && time <= latest
 }
 
 export const timeBoundsText = 'must be a time from 1970 to 9000'
 
-/** A time that the sandbox's clock may show. */
 export const sandboxTime = dateTime.check(
   z.refine((text) => isSandboxTime(Date.parse(text)), { error: timeBoundsText }),
 )
 
-/** The seed of ids, tokens and random choices. */
 export const seed = z.union([z.string(), z.number()])
 
 export const clockBody = z.object({ now: z.optional(sandboxTime), frozen: z.boolean().optional() })
@@ -139,7 +134,6 @@ export const keySchema = z.object({
 export const keyBody = z.object({ organizationId: z.string() })
 export const reveal = z.object({ reveal: z.enum(['true', 'false']).optional() })
 
-/** A schema of a route's input or output. */
 export type Schema<Output = unknown> = z.ZodType<Output>
 
 /** A schema for OpenAPI; it may be one of `zod/mini`. */
@@ -151,12 +145,10 @@ export interface ControlRoute<Query = unknown, Body = unknown> {
   readonly body?: Schema<Body>
   /** The largest body, if it may have more bytes than others. */
   readonly maxBytes?: number
-  /** 200 by default. */
   readonly status?: number
   handle(input: { readonly id: string; readonly query: Query; readonly body: Body }): unknown
 }
 
-/** Routes by method and path, e.g. `GET /clock`. */
 export type ControlRoutes = Readonly<Record<string, ControlRoute>>
 
 /** Types the input of a handler by the schemas beside it. */

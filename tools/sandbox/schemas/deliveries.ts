@@ -74,14 +74,12 @@ export const deliverySummarySchema = z.object({
   ),
 })
 
-/** A delivery as it is kept. */
 export const deliveryRowSchema = deliverySchema.extend({
   seq: z.int().min(0),
   /** The headers of its signature; a later attempt has them again if they state no time. */
   signature: headers.optional(),
 })
 
-/** Selects deliveries. */
 export const deliveryFilter = z.object({
   subscriptionId: z.string().optional(),
   event: z.string().optional(),

@@ -27,7 +27,6 @@ const sandboxTamperings = tamperings.filter(
 /** Faults that change a single attempt; the next attempt may be whole again. */
 export const attemptFaults = [...sandboxTamperings, 'slow-drip', 'connection-reset'] as const
 
-/** Faults of the API. */
 const apiFaults = [
   'error-429',
   'error-500',
@@ -92,7 +91,6 @@ export const faultSchema = z.discriminatedUnion('kind', [plannedFault, attemptFa
   error: formOf,
 })
 
-/** The body of `PUT /faults`. */
 export const faultsBody = z.object({ faults: z.array(faultSchema) })
 
 export type Fault = z.infer<typeof faultSchema>

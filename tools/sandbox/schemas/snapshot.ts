@@ -87,18 +87,15 @@ const subscription = subscriptionSchema.extend({
 /** The real time plus the offset must stay within the range of the clock. */
 const offset = z.number().min(-1.7e12).max(2.1e14)
 
-/** A snapshot. */
 export const snapshotSchema = z.object({
   version: z.literal(2),
   seed,
   /** The secret of subscriptions without their own. */
   secret,
   clock: z.object({ now: sandboxTime, frozen: z.boolean(), offset }),
-  /** The number of drawn random values. */
   random: count,
   faults: z.array(z.object({ fault: faultSchema, struck: count, seen: count })),
   state: z.object({
-    /** The last sequence number. */
     seq: count,
     /** Each organization's rate window: its start, and the requests in it. */
     rates: z.record(z.string(), z.tuple([z.number(), count])),
@@ -122,7 +119,6 @@ const startOptions = z.object({
   subscriptions: z.array(subscriptionOption).optional(),
 })
 
-/** A data file. */
 export const savedStateSchema = z.object({ start: startOptions, snapshot: snapshotSchema })
 
 /** The whole state as one JSON value, secrets included. */
