@@ -38,9 +38,7 @@ export interface StoreQuery {
   readonly since?: number
   /** Part of the id or the name, or one of these keys or lanes, of any tenant. */
   readonly text?: { readonly part: string; readonly keys: readonly string[] }
-  /** The id of the last entry of the previous page. */
   readonly after?: string
-  /** Oldest first instead of newest first. */
   readonly oldestFirst?: boolean
   readonly limit: number
   readonly withBody?: boolean
@@ -108,13 +106,11 @@ export interface StoreStats {
   readonly latency?: readonly StoredLatency[]
 }
 
-/** A place in the order in which entries were done. */
 export interface DonePlace {
   readonly settledAt: number
   readonly seq: number
 }
 
-/** An entry that was done. */
 export interface DoneEntry extends DonePlace {
   readonly id: string
   readonly lane: string
@@ -123,14 +119,12 @@ export interface DoneEntry extends DonePlace {
 
 /** Asks for entries that are done and not erased. */
 export interface DoneQuery {
-  /** Only entries behind this place. */
   readonly after: DonePlace
   /** Only entries of these lanes, without a tenant or with any. */
   readonly lanes?: readonly string[]
   readonly limit: number
 }
 
-/** The part of a store that operators use. */
 export interface AdminStore {
   find(query: StoreQuery): Promise<readonly StoredEntry[]>
   /**
@@ -138,7 +132,6 @@ export interface AdminStore {
    * something waits, so it must read few rows.
    */
   findDone(query: DoneQuery): Promise<readonly DoneEntry[]>
-  /** Resolves with the number of entries that were opened. */
   reopen(reopening: Reopening): Promise<number>
   /** A dead entry becomes skipped and its lane goes on; false when it was not dead. */
   dismiss(id: string, now: number): Promise<boolean>

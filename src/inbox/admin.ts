@@ -48,7 +48,6 @@ export interface InboxStats extends Readonly<Record<EntryState, number>> {
   readonly latency?: InboxLatency
 }
 
-/** Options of `stats`. */
 export interface StatsOptions {
   /** Milliseconds from an event's occurrence within which it should be done. */
   readonly target: number
@@ -69,7 +68,6 @@ export interface HandlerLatency extends Omit<StoredLatency, 'within'> {
   readonly share: number
 }
 
-/** An open inbox, as its operators need it. */
 export interface OpenInbox {
   readonly store: InboxStore
   readonly encryption: Encryption
@@ -81,14 +79,11 @@ const pageSize = 500
 /** Few enough that the store answers within milliseconds while it works. */
 const mostMeasured = 10_000
 
-/** The operator's side of an inbox; each call opens it. */
 export abstract class InboxAdmin {
   readonly #reports = new Set<(operated: Operated) => void>()
 
   abstract readonly now: Clock
-  /** Opens the inbox once for all callers. */
   protected abstract opened(): Promise<OpenInbox>
-  /** Announces that there may be something to claim. */
   protected abstract wake(): void
 
   async find(asked: EntryQuery = {}): Promise<EntryPage> {
@@ -168,7 +163,6 @@ export abstract class InboxAdmin {
     this.#reports.add(report)
   }
 
-  /** Makes an operator's change, and reports it if it changed anything. */
   async #operate<Result extends number | boolean>(
     { asked, entryId }: { readonly asked: Operated['asked']; readonly entryId?: unknown },
     change: (inbox: OpenInbox, now: number) => Promise<Result>,

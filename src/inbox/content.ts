@@ -16,7 +16,6 @@ interface Metadata
 /** Credentials of a proxy in front of the receiver are not stored. */
 const dropped = new Set(['authorization', 'proxy-authorization', 'cookie', 'x-api-key'])
 
-/** The two parts of an entry's content, encrypted. */
 export interface Content {
   readonly metadata: Uint8Array
   readonly body: Uint8Array
@@ -56,7 +55,6 @@ export function unpackMetadata(
   }
 }
 
-/** A stored delivery, and whether the receiver that stored it rejects its data. */
 interface OpenedContent {
   readonly delivery: VerifiedDelivery
   readonly part: number | undefined

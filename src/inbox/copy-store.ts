@@ -42,16 +42,13 @@ export interface CopyStore {
   finish(): Promise<void>
 }
 
-/** An SQL engine, for `sqlCopy`. */
 export interface CopyEngine {
   nameOf(table: CopyTable): string
-  /** A parameter by its place, from 1. */
   parameter(at: number, type: CopyType): string
   /** The condition of settings that belong to the inbox, not to its file. */
   readonly settings: string
   /** A column that the engine does not fill itself. */
   readonly extra?: (table: CopyTable, row: CopyRow) => CopyRow
-  /** Statements that end a copy. */
   readonly endings: readonly string[]
   query(sql: string, values: readonly CopyValue[]): Promise<readonly Record<string, unknown>[]>
 }
@@ -100,7 +97,6 @@ function pageSql(engine: CopyEngine, table: CopyTable, isAfter: boolean): string
     table === 'settings' ? `name <> '${moveSetting}' and ${engine.settings}` : 'true',
     ...(isAfter ? [`${key} > ${engine.parameter(1, type)}`] : []),
   ]
-  // Contents are large.
   const keys = table === 'contents' ? 16 : 500
   return `select ${columns.join(', ')} from ${name} where ${key} in (select distinct ${key} from ${name}
     where ${where.join(' and ')} order by ${key} limit ${keys}) order by ${key}`

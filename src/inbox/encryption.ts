@@ -7,7 +7,6 @@ import { invalid } from '../foundation/check.ts'
 /** 32 bytes, or 64 hex digits, or their base64. */
 export type EncryptionKey = string | Uint8Array
 
-/** The `encryption` option. */
 export interface EncryptionOptions {
   /** Encrypts new content: 32 bytes, or their hex or base64. */
   readonly key: EncryptionKey
@@ -26,10 +25,8 @@ export interface EncryptionOptions {
 
 /** Encrypts and decrypts bytes; `label` names the row and the part, and must match. */
 export interface Encryption {
-  /** True if a key was passed. */
   readonly hasKey: boolean
   encrypt(bytes: Uint8Array, label: string): Uint8Array
-  /** The bytes, or undefined when no key decrypts them. */
   decrypt(stored: Uint8Array, label: string): Uint8Array | undefined
   /** True if the bytes are as the current key would store them. */
   isCurrent(stored: Uint8Array): boolean

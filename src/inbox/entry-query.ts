@@ -43,13 +43,11 @@ export interface EntryQuery extends EntryFilter {
   readonly cursor?: string
 }
 
-/** Options of `get`. */
 export interface GetOptions {
   /** Includes the stored bytes and headers: a person's data. */
   readonly withDelivery?: boolean
 }
 
-/** Options of `forget`. */
 export interface ForgetOptions {
   /** Erases for one tenant; with null for entries without a tenant; by default for all. */
   readonly tenant?: string | null
@@ -58,7 +56,6 @@ export interface ForgetOptions {
 const filters: readonly string[] = ['id', 'state', 'name', 'entity', 'tenant', 'since', 'search']
 const redrivable: readonly EntryState[] = ['dead', 'skipped', 'retry']
 
-/** @throws WebhookError `OPTION_INVALID` */
 export function checkQuery(query: EntryQuery): void {
   checkOptionNames('find', query, [...filters, 'limit', 'cursor'])
   checkFilter('find', query, entryStates)
@@ -70,7 +67,6 @@ export function checkQuery(query: EntryQuery): void {
   }
 }
 
-/** @throws WebhookError `OPTION_INVALID` */
 export function checkRedrive(filter: EntryFilter | string): void {
   if (typeof filter === 'string') checkId('redrive', filter)
   else {
@@ -85,12 +81,10 @@ export function redrivenFrom({ id, state }: EntryFilter): readonly EntryState[] 
   return id === undefined ? redrivable.filter((one) => one !== 'retry') : redrivable
 }
 
-/** @throws WebhookError `OPTION_INVALID` */
 export function checkId(by: string, id: unknown): void {
   if (!isText(id)) throw invalid(`${by} expects the id of an entry, got ${kindShown(id)}`)
 }
 
-/** @throws WebhookError `OPTION_INVALID` */
 export function checkEntity(by: string, entity: Entity | string): void {
   const { type, id } = typeof entity === 'string' ? partsOf(entity) : (entity ?? {})
   const isMeant = typeof entity !== 'string' || id?.trim() === id
@@ -102,7 +96,6 @@ export function checkEntity(by: string, entity: Entity | string): void {
   )
 }
 
-/** The parts of `type:id`. */
 export function partsOf(entity: string): { readonly type: string; readonly id: string } {
   const colon = entity.indexOf(':')
   return { type: entity.slice(0, Math.max(colon, 0)), id: entity.slice(colon + 1) }
@@ -143,7 +136,6 @@ export function checkTenant(by: string, tenant: unknown): void {
   throw invalid(`${by}: tenant must be a non-empty string, or null for none, got ${shown(tenant)}`)
 }
 
-/** @throws WebhookError `OPTION_INVALID` */
 export function checkMoment(name: string, value: unknown): void {
   const isGiven = typeof value === 'string' || value instanceof Date
   if (isGiven && !Number.isNaN(new Date(value).getTime())) return

@@ -34,7 +34,6 @@ export interface Arrival {
   readonly recurs?: true
 }
 
-/** The result of keeping, after the commit that stores the delivery. */
 export type Kept =
   | { readonly kind: 'accepted'; readonly entryId: string }
   | { readonly kind: 'duplicate'; readonly entryId: string; readonly conflict?: true }
@@ -100,12 +99,10 @@ export interface Entry {
   readonly receivedAt: Date
   /** Attempts that were begun since it arrived or was redriven. */
   readonly attempts: number
-  /** When a retry is due. */
   readonly dueAt?: Date
   readonly settledAt?: Date
   readonly reason?: EntryReason
   readonly failures: readonly EntryFailure[]
-  /** The handlers that have succeeded. */
   readonly handled: readonly string[]
   /** The number of times that it was redriven or replayed. */
   readonly generation: number

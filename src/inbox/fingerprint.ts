@@ -19,7 +19,6 @@ export class Fingerprints {
     return this.#hash(kind, parts) + this.#suffix
   }
 
-  /** The suffix of a tenant. */
   tenant(name: string): string {
     return this.#hash('tenant', [name])
   }

@@ -1,7 +1,6 @@
 // Forgets in two passes, page by page. The first goes from the end of each lane, skips open entries and
 // erases leased ones, so that no handler begins while the second pass erases all.
 
-/** An entry by its lane and number. */
 export interface PagePlace {
   readonly lane: string
   readonly seq: number
@@ -29,7 +28,6 @@ const [first, last]: readonly [PagePlace, PagePlace] = [
   { lane: '\x7f', seq: Number.MAX_SAFE_INTEGER },
 ]
 
-/** Resolves with the number of entries that were erased. */
 export async function forgetByPages(
   forget: (page: ForgetPage) => Promise<ForgottenPage>,
 ): Promise<number> {

@@ -67,7 +67,6 @@ export interface InboxOptions<Tx = unknown> {
   readonly now?: Clock
 }
 
-/** The options, checked and filled in. */
 export interface InboxLimits {
   readonly retry: Retry
   readonly retention: RetentionDays
@@ -89,7 +88,6 @@ const names: readonly (keyof InboxOptions)[] = [
   'now',
 ]
 
-/** @throws WebhookError `OPTION_INVALID`, `INBOX_INVALID`, `STORE_UNSUITABLE` */
 export function checkedInboxOptions(options: InboxOptions): InboxLimits {
   if (typeof options?.store?.insert !== 'function') {
     throw new WebhookError(
@@ -114,7 +112,6 @@ export function checkedInboxOptions(options: InboxOptions): InboxLimits {
   return { retry, retention, timeout, lease, dedupeBodies }
 }
 
-/** The options within options. */
 function checkParts({ retry = {}, retention = {}, encryption, needs = {} }: InboxOptions): void {
   checkOptionNames('createInbox: retry', retry, ['attempts', 'delays', 'random'])
   checkOptionNames('createInbox: retention', retention, ['done', 'dead', 'keys'])

@@ -106,13 +106,10 @@ interface Opened extends OpenInbox {
   readonly dedupeBodies: boolean
 }
 
-/** An inbox with the parts that a worker uses. */
 export class DurableInbox extends InboxAdmin implements Inbox {
   readonly capabilities: StoreCapabilities
   readonly now: Clock
-  /** Milliseconds within which a working store answers. */
   readonly timeout: number
-  /** Claims entries and settles them. */
   readonly leases: Leases
   readonly #store: InboxStore
   readonly #limits: InboxLimits
@@ -128,7 +125,6 @@ export class DurableInbox extends InboxAdmin implements Inbox {
   #vendor: { readonly name: string | undefined } | undefined
   #isVendorChecked = false
   readonly #waiters: Waiters
-  /** The parser of the last receiver that was bound. */
   #parser: Parser | undefined
 
   constructor(options: InboxOptions) {
@@ -185,7 +181,6 @@ export class DurableInbox extends InboxAdmin implements Inbox {
     this.#parser = parser
   }
 
-  /** Opens the inbox for the worker of a vendor's receiver. */
   async openFor(vendor: string | undefined): Promise<void> {
     await this.opened()
     if (this.#isVendorChecked) return
@@ -197,7 +192,6 @@ export class DurableInbox extends InboxAdmin implements Inbox {
     return withDeadline(this.timeout, (signal) => this.#keep(arrival, signal))
   }
 
-  /** Keeps the events of one delivery in one commit. */
   keepAll(arrivals: readonly Arrival[]): Promise<Kept> {
     return withDeadline(this.timeout, (signal) => this.#keepAll(arrivals, signal))
   }

@@ -14,23 +14,19 @@ import type { InboxStore } from './store.ts'
 import type { Occurrence, SettledWork, Swept, Verdict, Work } from './work.ts'
 import type { Assigned, Claimed, HighWaterMark, Lease, NewEntry, StoreTx } from './work-store.ts'
 
-/** Dependencies of Leases. */
 export interface LeasesDeps {
   readonly store: InboxStore
   readonly encryption: Encryption
   readonly retry: Retry
   readonly now: Clock
-  /** Milliseconds for which a claim holds without renewal. */
   readonly lease: number
   /** True if an entity waits behind its dead entry. */
   readonly hold: boolean
   /** The entry of an arrival that could not be read before; undefined once the inbox is closed. */
   assigned(work: Work, arrival: Arrival): Promise<NewEntry | undefined>
-  /** Called when there may be something to claim. */
   wake(): void
 }
 
-/** Entries ready to be handled, and when the next lane is due. */
 interface ClaimedWork {
   readonly works: readonly Work[]
   readonly next?: number | undefined
@@ -44,10 +40,8 @@ const apart = 50
 const spread = 5_000
 const day = 24 * 60 * 60 * 1000
 
-/** The leases of one inbox. */
 export class Leases {
   readonly watch: WorkerWatch
-  /** Milliseconds for which a claim holds without being renewed. */
   readonly lease: number
   readonly #deps: LeasesDeps
   /** Entries that were claimed here and are not settled, by id. */
@@ -117,7 +111,6 @@ export class Leases {
     return isSettled ? settledAs(settlement) : { state: 'lost' }
   }
 
-  /** Ends the attempt; the entry goes on in its own lane, as new. */
   async #assign(work: Work, arrival: Arrival): Promise<SettledWork> {
     const entry = await this.#deps.assigned(work, arrival)
     if (!entry) return { state: 'lost' }
@@ -167,7 +160,6 @@ export class Leases {
     return [...this.#held.values(), ...this.#again.values()].map(({ lease }) => lease)
   }
 
-  /** The store was closed: another process may have claimed since. */
   reset(): void {
     this.watch.end()
     this.#held.clear()
@@ -177,7 +169,6 @@ export class Leases {
     this.#holder = undefined
   }
 
-  /** Renews the leases of all entries that were claimed here and are not settled. */
   async renew(): Promise<void> {
     if (this.#held.size === 0) return
     const { store, lease, now } = this.#deps
@@ -185,7 +176,6 @@ export class Leases {
     await store.renew(this.#leases(), this.#leaseTime(now().getTime()) + lease)
   }
 
-  /** Counts a crash for every expired lease. */
   async sweep(): Promise<readonly Swept[]> {
     const { store, hold } = this.#deps
     await store.refresh?.()
@@ -220,7 +210,6 @@ export class Leases {
     return new Set([...this.#leases(), ...shared.flatMap((one) => [...one.leases()])].map(keyOf))
   }
 
-  /** Prepares the first claim. */
   async #align(now: number): Promise<void> {
     const { store, retry, hold } = this.#deps
     await store.align({ now, latest: now + retry.longest, free: !hold })
@@ -277,7 +266,6 @@ interface FailedAttempt {
   readonly retryAfter?: number | undefined
 }
 
-/** Verdicts that settle an attempt. */
 type Ended = Exclude<Verdict, { readonly kind: 'assigned' }>
 
 const assignedAs: Readonly<Record<Assigned, SettledWork>> = {
@@ -292,7 +280,6 @@ function settledAs<State>(settlement: { readonly to: State; readonly due?: numbe
   return due === undefined ? { state } : { state, dueAt: new Date(due) }
 }
 
-/** Identifies one claim of one entry. */
 const keyOf = ({ id, fence }: Pick<Lease, 'id' | 'fence'>) => `${fence} ${id}`
 
 function toWork(entry: Claimed, encryption: Encryption): Work {
@@ -328,17 +315,14 @@ class WorkerWatch {
   #isOver = false
   #hasFailed = false
 
-  /** `lag` returns the milliseconds for which the oldest entry has been due. */
   constructor(lag: () => Promise<number>) {
     this.#lag = lag
   }
 
-  /** A worker of this process could not start. */
   failed(): void {
     this.#hasFailed = true
   }
 
-  /** An event was kept. */
   kept(): void {
     if (this.#isOver || this.#timer !== undefined) return
     if (!this.#hasFailed && !isDevelopment()) return

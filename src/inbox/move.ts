@@ -14,7 +14,6 @@ import {
 } from './copy-store.ts'
 import type { InboxStore } from './store.ts'
 
-/** Options of `moveInbox`. */
 export interface MoveOptions {
   /** Called after each page with the rows that this call has copied, of all rows of the table. */
   readonly onProgress?: (progress: MoveProgress) => void

@@ -7,7 +7,6 @@ import type { Arrival } from './entry.ts'
 import { type Fingerprints, hashOf } from './fingerprint.ts'
 import type { Alias, NewEntry } from './work-store.ts'
 
-/** Dependencies for making entries. */
 export interface EntryDeps {
   readonly id: string
   readonly storedAt: number

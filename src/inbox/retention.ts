@@ -24,7 +24,6 @@ export interface RetentionDays {
   readonly keys: number
 }
 
-/** Dependencies of a purge. */
 export interface PurgeDeps {
   readonly store: InboxStore
   readonly retention: RetentionDays

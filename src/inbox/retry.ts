@@ -1,7 +1,6 @@
 // When a failed entry is attempted again: arithmetic only, no timers.
 import { checkWholeNumber, invalid } from '../foundation/check.ts'
 
-/** The `retry` option. */
 export interface RetryOptions {
   /**
    * The most attempts; a crash counts, a drain does not.
@@ -29,10 +28,8 @@ export const standardDelays = [
   28_800_000,
 ] as const
 
-/** A plan of retries. */
 export interface Retry {
   readonly attempts: number
-  /** The longest wait of all, in milliseconds. */
   readonly longest: number
   /** Milliseconds to wait after an attempt failed, or undefined when it was the last. */
   delayAfter(attempt: number): number | undefined

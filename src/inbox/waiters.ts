@@ -52,7 +52,6 @@ interface Waiter {
   readonly since: number
   /** Entries that do not count: they were done before, or are erased. */
   readonly passed: Set<string>
-  /** True until the first read has ended. */
   isNew: boolean
   /** True if its time ended before the first read. */
   isLate: boolean
@@ -74,7 +73,6 @@ const [maxRows, maxLanes] = [1_000, 250]
 const keyOf = (lane: string) => lane.split('.', 1)[0] ?? lane
 const placeOf = ({ id, settledAt }: DoneEntry) => `${settledAt} ${id}`
 
-/** The waiters of one inbox. */
 export class Waiters {
   readonly #deps: WaitersDeps
   readonly #byLane = new Map<string, Set<Waiter>>()
@@ -131,7 +129,6 @@ export class Waiters {
     return this.waitFor(entity, { ...options, since: since ?? now, timeout: left })
   }
 
-  /** Rejects all waits. */
   close(): void {
     const error = new WebhookError('STORE_FAILED', 'the inbox was closed during waitFor()')
     for (const waiters of this.#byLane.values()) for (const { reject } of waiters) reject(error)
@@ -160,7 +157,6 @@ export class Waiters {
     clearTimeout(this.#timer)
   }
 
-  /** Polls soon, because an entry may be done or a waiter was added. */
   #pollSoon(): void {
     this.#isDue = true
     if (!this.#isPolling) this.#schedule(this.#polledAt + minPause - performance.now())
@@ -190,7 +186,6 @@ export class Waiters {
     this.#schedule(this.#pause)
   }
 
-  /** Finds the entries of new waiters that were done before. */
   async #findEarlier(waiters: readonly Waiter[]): Promise<void> {
     for (let at = 0; at < waiters.length; at += maxLanes) {
       const page = new Set(waiters.slice(at, at + maxLanes))
@@ -205,7 +200,6 @@ export class Waiters {
     }
   }
 
-  /** Finds the entries that were done since the last poll. */
   async #findRecent(): Promise<void> {
     const now = this.#deps.now().getTime()
     const isFar = this.#polledAt > this.#polledFarAt + announcedPause
@@ -264,7 +258,6 @@ export class Waiters {
   }
 }
 
-/** Checks the options, and returns the canonical names. */
 function checkOptions(options: WaitForOptions): readonly string[] {
   checkOptionNames('waitFor', options, ['names', 'since', 'timeout', 'signal', 'tenant'])
   const { names = decisionNames, since, timeout, tenant } = options
@@ -287,7 +280,6 @@ function sinceOf(asked: Date, now: Date): number {
   return isFresh ? asked.getTime() : asked.getTime() - overlap
 }
 
-/** Tells whether an entry ends a wait. */
 function counts(row: DoneEntry, { names, lane, isExact, since, passed, isNew }: Waiter): boolean {
   const { name, settledAt } = row
   if (name === undefined || !names.some((pattern) => covers(pattern, name))) return false

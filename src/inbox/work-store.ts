@@ -71,7 +71,6 @@ export interface Claimed extends Lease {
   /** Both are missing if the store has lost them: that affects this entry only. */
   readonly metadata?: Uint8Array
   readonly body?: Uint8Array
-  /** The handlers that have a checkpoint. */
   readonly handled: readonly string[]
   /** Handlers that failed at the attempt before; a crash or a drain keeps them. */
   readonly failed?: readonly string[]
@@ -119,7 +118,6 @@ export interface Alignment {
   readonly free: boolean
 }
 
-/** An expired lease. */
 export interface Lapsed extends Lease {
   readonly attempt: number
   readonly name?: string
@@ -158,11 +156,9 @@ export type Settlement = Settled &
     | { readonly to: 'released'; readonly failures?: readonly EntryFailure[] }
   )
 
-/** A leased entry as it would have been stored if it could have been parsed on arrival. */
 export interface Assignment {
   readonly lease: Lease
   readonly at: number
-  /** The entry, with the id of the lease. */
   readonly entry: NewEntry
 }
 
@@ -174,7 +170,6 @@ export interface Assignment {
  */
 export type Assigned = 'stored' | 'duplicate' | 'conflict' | 'lost'
 
-/** The transaction of one run of one handler. */
 export interface StoreTx<Tx = unknown> {
   /** The value of `context.tx`; its first use begins the transaction. */
   readonly handle: Tx
@@ -184,7 +179,6 @@ export interface StoreTx<Tx = unknown> {
   rollback(): Promise<void>
 }
 
-/** The part of a store that the receiver and the worker use. */
 export interface WorkStore<Tx = unknown> {
   /**
    * The store orders a lane by its commits: an entry that commits later must not precede an entry

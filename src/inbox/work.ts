@@ -7,7 +7,6 @@ import type { Claimed, Lapsed, Lease, Settlement } from './work-store.ts'
 
 type Encrypted = 'metadata' | 'body' | 'occurredAt'
 
-/** One claimed entry, ready for its handlers. */
 export interface Work extends Omit<Claimed, keyof Lease | 'failed' | Encrypted> {
   readonly lease: Lease
   /** Undefined when no key opens it, or it is damaged. */
@@ -18,11 +17,9 @@ export interface Work extends Omit<Claimed, keyof Lease | 'failed' | Encrypted> 
   readonly schemaRejected?: true
   /** Its content is gone or must not be used: a retry cannot open it. */
   readonly isUnrecoverable?: true
-  /** The handlers that failed at the attempt before. */
   readonly failed: readonly string[]
 }
 
-/** How an attempt ended. */
 export type Verdict =
   | { readonly kind: 'done'; readonly occurrence?: Occurrence }
   | {
@@ -67,14 +64,11 @@ export interface SettledWork {
   readonly reason?: EntryReason
 }
 
-/** An entry whose lease had expired, and how its attempt was settled. */
 export interface Swept extends Omit<Lapsed, 'fence' | 'owner'> {
   readonly state: 'retry' | 'dead'
-  /** When the next attempt is due. */
   readonly dueAt?: Date
 }
 
-/** A request that the store did not fulfil. */
 export interface FailedRequest {
   readonly asked: string
   readonly error: unknown
@@ -86,7 +80,6 @@ export interface FailedRequest {
 export interface Operated {
   readonly asked: 'redrive' | 'replay' | 'dismiss' | 'forget'
   readonly entries: number
-  /** Milliseconds that it took. */
   readonly duration: number
   /** The entry, if the call named one. */
   readonly entryId?: string

@@ -18,13 +18,11 @@ import type { WithData } from '../protocol/meanings.ts'
 import { covers, type DecisionName, isEventName, reversalName } from '../protocol/names.ts'
 import type { Steps } from '../steps.ts'
 
-/** The result of an attempt: the verdict, and the handlers that succeeded. */
 export interface Attempted {
   readonly verdict: Verdict
   readonly handled: readonly string[]
 }
 
-/** Dependencies of an attempt. */
 export interface AttemptDeps {
   readonly steps: Steps
   readonly inbox: DurableInbox
@@ -39,7 +37,6 @@ interface Attempter extends AttemptDeps {
   readonly running: RunningHandlers
 }
 
-/** Attempts one entry. */
 export async function attempt(work: Work, by: Attempter): Promise<Attempted> {
   try {
     const entry = readEntry(work, by.steps)
@@ -125,7 +122,6 @@ async function decidedEntry(
   return { kind: 'failed', reason, failures, fatal: false, retryAfter }
 }
 
-/** The plan of an attempt. */
 interface Plan {
   readonly event: WebhookEvent
   readonly key: string | undefined
@@ -135,7 +131,6 @@ interface Plan {
   readonly mark: string
   /** A newer event of the entity was done already. */
   readonly stale: boolean
-  /** The decision that this event replaces. */
   readonly replaced: Replaced | undefined
   /** The last decision of the entity once this event is done. */
   readonly decision: Decision | undefined
@@ -231,13 +226,11 @@ class AttemptRun {
     return { kind: 'failed', reason: 'HANDLER_FAILED', failures, fatal: false }
   }
 
-  /** Records a handler that succeeded; false unless the store confirms the lease. */
   #checkpoint(handler: string | undefined): Promise<boolean> {
     // If the store does not answer now, settling tells it which handlers succeeded.
     return this.#by.inbox.leases.checkpoint(this.#work, handler).catch(() => false)
   }
 
-  /** Runs one handler; true when it succeeded. */
   async #runOne(registration: Registration): Promise<boolean> {
     const { key, stale, replaced } = this.#plan
     const mark = registration.id + this.#plan.mark
@@ -313,7 +306,6 @@ class AttemptRun {
     return { kind: 'failed', reason, failures, fatal }
   }
 
-  /** Earlier failures of handlers that have not succeeded since. */
   #before(): readonly EntryFailure[] {
     const again = this.#failures.filter((one) => isDrained(one) && this.#failedBefore(one))
     return [
@@ -337,7 +329,6 @@ function failed<Reason extends string>(reason: Reason) {
   return { kind: 'failed', reason, failures: [] } as const
 }
 
-/** The verdict if a step of the attempt itself threw. */
 function stepFailed(step: keyof typeof attemptSteps, error: unknown): Verdict {
   const failure = { handler: step, code: 'HANDLER_FAILED', error: describeError(error) }
   return { kind: 'failed', reason: 'HANDLER_FAILED', failures: [failure], fatal: false }
@@ -356,7 +347,6 @@ function failedBefore(handler: string, why: string): EntryFailure {
   return { handler, code: 'HANDLER_FAILED', error: `failed before, and ${why}` }
 }
 
-/** Runs the handler, then commits its effects. */
 function within(tx: StoreTx, handler: Registration['handler']): Registration['handler'] {
   return async (event, context) => {
     await handler(event, context)

@@ -71,7 +71,6 @@ export type RunOnceReport = Readonly<Record<SettledAs, number>>
 const names: readonly (keyof WorkerOptions)[] = ['concurrency', 'grace', 'signals', 'silenceFactor']
 const signalNames = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT'] as const
 
-/** @throws WebhookError `OPTION_INVALID` */
 export function checkedWorkerOptions(options: WorkerOptions) {
   checkOptionNames('createWorker', options, names)
   const { concurrency = 16, grace = 10_000, silenceFactor = 10, signals = [] } = options
@@ -90,12 +89,10 @@ export function checkedWorkerOptions(options: WorkerOptions) {
 /** A day: with the store's time to answer it still fits into one timer. */
 const longestGrace = 86_400_000
 
-/** @throws WebhookError `OPTION_INVALID` */
 export function checkGrace(grace: unknown): void {
   checkWholeNumber('grace', grace, { least: 0, most: longestGrace, unit: 'milliseconds' })
 }
 
-/** @throws WebhookError `OPTION_INVALID` */
 export function checkedBounds(options: RunOnceOptions): Required<RunOnceOptions> {
   checkOptionNames('worker.runOnce', options, ['limit', 'timeout', 'grace'])
   const never = Number.POSITIVE_INFINITY

@@ -6,10 +6,8 @@ import type { FailedRequest } from '../inbox/work.ts'
 import type { RunOnceOptions, RunOnceReport } from './options.ts'
 import type { WorkerRun } from './run.ts'
 
-/** Dependencies of one call. */
 export interface RunOnceDeps {
   readonly now: Clock
-  /** Opens the inbox. */
   ready(): Promise<void>
   /** Resolves with whether the sweep was cut short. */
   sweepRetention(run: WorkerRun, goesOn: () => boolean): Promise<boolean>
@@ -21,7 +19,6 @@ export interface RunOnceDeps {
  */
 const maxEmptyClaims = 100
 
-/** Handles the due entries, within bounds. */
 export async function runOnce(
   run: WorkerRun,
   { limit, timeout, grace }: Required<RunOnceOptions>,

@@ -8,7 +8,6 @@ import { nextTurn } from '../host/runtime.ts'
 import type { FailedRequest, SettledAs, SettledWork, Verdict, Work } from '../inbox/work.ts'
 import { type AttemptDeps, type Attempted, attempt } from './attempt.ts'
 
-/** Dependencies of a run. */
 export interface RunDeps extends AttemptDeps {
   /** The number of places: entries at a time. */
   readonly concurrency: number
@@ -28,7 +27,6 @@ export interface ClaimBounds {
 export interface ClaimedAttempts {
   readonly attempts: readonly Promise<SettledAs>[]
   readonly next?: number | undefined
-  /** There may be more. */
   readonly isFull: boolean
 }
 
@@ -66,21 +64,17 @@ const lost: SettledWork = { state: 'lost' }
 export class WorkerRun {
   readonly #deps: RunDeps
   readonly #process = processState()
-  /** Entries that were claimed and are not settled. */
   readonly #entries = new Set<TakenEntry>()
   /** A drain waits for these too, such as claims. */
   readonly #pending = new Set<Promise<unknown>>()
   /** The handlers of claims without bounds. */
   readonly #own = new RunningHandlers()
   readonly #scopes = new Set([this.#own])
-  /** Aborted when the run ends, before its handlers have had their grace. */
   readonly #ending = new AbortController()
   /** Aborted once the grace is over. */
   readonly #abort = new AbortController()
-  /** Claims that wait for a place. */
   readonly #waiting = new Set<() => void>()
   #isOver = false
-  /** There may be something to claim. */
   #again = false
   #wakeUp: (() => void) | undefined
   /** The number of announcements of work. */
@@ -99,12 +93,10 @@ export class WorkerRun {
     return !this.#ending.signal.aborted && !this.#process.isEnding
   }
 
-  /** The number of entries that were claimed and are not settled. */
   get active(): number {
     return this.#entries.size
   }
 
-  /** Announces that there may be something to claim. */
   readonly wake = (): void => {
     this.#announced++
     this.#again = true
@@ -218,7 +210,6 @@ export class WorkerRun {
     for (const entry of this.#entries) this.#end(entry, lost)
   }
 
-  /** Makes the end of the run wait for a promise. */
   track<Result>(promise: Promise<Result>): Promise<Result> {
     this.#pending.add(promise)
     const end = () => this.#pending.delete(promise)
@@ -301,7 +292,6 @@ export class WorkerRun {
     return lost
   }
 
-  /** Frees the place of an entry. */
   #leave(entry: TakenEntry): void {
     if (!entry.hasPlace) return
     entry.hasPlace = false

@@ -10,7 +10,6 @@ import type { DurableInbox } from '../inbox/inbox.ts'
 
 interface SignalOptions {
   readonly signals: readonly string[]
-  /** Milliseconds that deliveries and handlers have. */
   readonly grace: number
 }
 
@@ -18,18 +17,15 @@ interface Drained {
   drain(options: { readonly grace: number }): Promise<void>
 }
 
-/** A worker, and what ends with it. */
 interface Owned {
   readonly worker: Drained
   readonly steps: Drained
   readonly inbox: Pick<DurableInbox, 'timeout' | 'close'>
-  /** The number of entries that are being handled. */
   active(): number
 }
 
 const warnInVain = /* @__PURE__ */ warnOnce()
 
-/** The signals of one worker. */
 export class Signals {
   readonly #options: SignalOptions
   readonly #owned: Owned
@@ -42,7 +38,6 @@ export class Signals {
     this.#owned = owned
   }
 
-  /** @throws WebhookError `OPTION_INVALID` */
   assertSupported(): void {
     if (this.#options.signals.length === 0 || hasProcess()) return
     throw invalid('signals is not supported here: this runtime has no process')
@@ -101,7 +96,6 @@ export class Signals {
     for (const signal of this.#options.signals) offProcess(signal, this.#exit)
   }
 
-  /** Drains the worker and its receiver. */
   async #end(): Promise<void> {
     const { worker, steps, inbox } = this.#owned
     const { grace } = this.#options
@@ -110,9 +104,7 @@ export class Signals {
   }
 }
 
-/** The end of one worker. */
 export interface Ending {
-  /** Drains the worker. */
   end(): Promise<void>
   /** Milliseconds that deliveries of other receivers have. */
   readonly grace: number

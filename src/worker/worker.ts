@@ -88,7 +88,6 @@ class InboxWorker implements Worker {
   readonly #signals: Signals
   readonly #idle: IdleWatch
   readonly #retention: Retention
-  /** The run from the first claim to a drain. */
   #run: WorkerRun | undefined
   #started: Promise<void> | undefined
   #draining: Promise<void> | undefined
@@ -155,7 +154,6 @@ class InboxWorker implements Worker {
     } catch (error) {
       if (run.isOpen) throw error
     }
-    // Drained before it began.
     if (!run.isOpen) return
     void run.poll()
     const { sweepEvery, place } = this.#inbox

@@ -3,7 +3,6 @@ import { isBytes } from '../../foundation/bytes.ts'
 import type { StoredEntry, StoredLatency, StoreQuery } from '../admin-store.ts'
 import { entryStates } from '../entry.ts'
 
-/** The differences between the engines. */
 export interface SqlDialect {
   /** Stands before the name of a table. */
   readonly prefix: string
@@ -11,14 +10,10 @@ export interface SqlDialect {
   readonly storable?: (text: string) => string
   /** The latest parameter: `at` is its place, from 1. */
   parameter(at: number, type: 'text' | 'bigint'): string
-  /** The texts of a JSON list. */
   list(parameter: string): string
-  /** True if a text holds another. */
   holds(text: string, part: string): string
-  /** The last characters of a lane. */
   ending(length: number): string
   readonly failures: string
-  /** The handlers `h.handler` as JSON. */
   readonly handlers: string
 }
 
@@ -51,13 +46,11 @@ export function meant(column: string, name: string, values: SqlValues): string {
   return `(${column} = ${same} or (${column} > ${from} and ${column} < ${to}))`
 }
 
-/** Matches entries of a lane and entries related to it. */
 export function about(lane: string, values: SqlValues, of = 'e'): string {
   const [own, related] = ['lane', 'related'].map((name) => meant(`${of}.${name}`, lane, values))
   return `(${own} or ${related})`
 }
 
-/** Finds the entries that a query means. */
 export function findSql(query: StoreQuery, dialect: SqlDialect) {
   const values = new SqlValues(dialect)
   const { prefix, failures, handlers } = dialect

@@ -48,7 +48,6 @@ export const dialect: SqlDialect = {
 /** Milliseconds for what reads or changes many rows. */
 const long = 60_000
 
-/** The part of the store that operators use. Calls `changed` when lanes may have become due. */
 export function adminOf(statements: Statements, changed: () => void): AdminStore {
   const latencyOf = async ({ since, limit, target }: LatencyQuery) => {
     const rows = await statements.run(latency, [Math.floor(since), limit, target], long)
@@ -121,7 +120,6 @@ const casts = {
 const othersSql = `select count(*)::int as n from idv.owners o
   where o.owner not in (0, $1::int) and idv.clock() - o.seen < ${grace}`
 
-/** The part of the store that moves it. */
 export function postgresCopy(statements: Statements, owner: { readonly id: number }): CopyStore {
   return {
     others: async () => Number((await statements.first(othersSql, [owner.id])).n),

@@ -4,7 +4,6 @@ import { sleep } from '../../../foundation/abortable.ts'
 import type { PostgresListener } from './driver.ts'
 import type { Statements } from './statements.ts'
 
-/** Milliseconds between two announcements of a process. */
 const every = 20
 /** Milliseconds that an opening waits to listen: fewer than a delivery waits for the opening. */
 const openingLimit = 1_000
@@ -16,7 +15,6 @@ const maxWait = 5_000
 const waitsEvery = 4_000
 const waitsFor = 10_000
 
-/** Announcements of one store on one channel. */
 export class Announcements {
   readonly #statements: Statements
   readonly #channel: string
@@ -26,7 +24,6 @@ export class Announcements {
   #heard = new Set<(payload: string) => void>()
   #last = Number.NEGATIVE_INFINITY
   #timer: ReturnType<typeof setTimeout> | undefined
-  /** The announcements to send next. */
   readonly #next = new Set<'kept' | 'done'>()
   readonly #waiters = new Set<() => void>()
   #waiting: ReturnType<typeof setInterval> | undefined
@@ -44,7 +41,6 @@ export class Announcements {
     this.#owner = owner
   }
 
-  /** Wakes this process. */
   wake(): void {
     this.#wake()
   }
@@ -154,11 +150,8 @@ export class Announcements {
       try {
         await this.#listen(limit)
         this.#isRetrying = false
-        // Announcements in between were missed.
         this.#wake()
-      } catch {
-        // Tried again until the store is closed.
-      }
+      } catch {}
     }
     this.#isRetrying = false
   }

@@ -43,7 +43,6 @@ function isUnchanged(row: PostgresRow): boolean {
 const changed =
   'the pool changes names or values of results: give the inbox a pool of its own, without `transform` (postgres.js)'
 
-/** Only the first fault that applies is reported. */
 const faults: readonly ResultFault[] = [
   [({ version }) => Number(version) < 130_000, 'the server must be PostgreSQL 13 or later'],
   [

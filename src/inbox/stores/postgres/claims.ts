@@ -40,7 +40,6 @@ class ClaimWindow {
     this.#from = Math.min(now, next, this.#lowered)
   }
 
-  /** A lane is due at this time. */
   lower(due: number | undefined): void {
     if (due === undefined) return
     this.#from = Math.min(this.#from, due)
@@ -52,7 +51,6 @@ class ClaimWindow {
   }
 }
 
-/** The claims of one owner. */
 export class OwnerClaims {
   readonly window = new ClaimWindow()
   readonly #statements: Statements

@@ -19,7 +19,6 @@ export type PostgresRow = Readonly<Record<string, unknown>>
 /** A parameter: every driver sends these alike. */
 export type PostgresValue = string | number | boolean | Uint8Array | null
 
-/** A transaction on its own connection, in isolation level read committed. */
 export interface PostgresTransaction<Tx = unknown> {
   readonly handle: Tx
   /** The number of statements that the handle has sent; for drivers without `lazily`. */

@@ -92,7 +92,6 @@ export function fromPostgresJs<Tx extends PostgresJsConnection>(
 
 const over = 'the handler is over, and its transaction with it'
 
-/** Calls `use` before each use of a handle. */
 function guarded<Tx extends PostgresJsConnection>(handle: Tx, use: () => void): Tx {
   return new Proxy(handle, {
     apply: (target, self, parts) => {
@@ -162,7 +161,6 @@ export function fromPglite(db: Pglite): PostgresDriver<PgliteClient> {
 /** A transaction that its driver runs in a callback, and that calls end. */
 interface HeldTransaction<Tx> {
   readonly handle: Tx
-  /** True if nothing may be sent through the handle any more. */
   isOver(): boolean
   commit(): Promise<void>
   rollback(): Promise<void>

@@ -50,7 +50,6 @@ export interface FromPgOptions {
 
 const ignore = () => {}
 const beginSql = `begin isolation level read committed; ${idleLimit}; ${txMark}`
-/** Pools and clients that have a listener for errors. */
 const guarded = new WeakSet<PgPool | PooledClient>()
 
 /** Never removed: between two users of a client no other listener would handle its errors. */

@@ -6,7 +6,6 @@ import { isRefused, statementError } from './statements.ts'
 interface QueuedCall<Call, Answer> {
   readonly call: Call
   readonly bytes: number
-  /** Ends the listening to the caller's signal. */
   release?: () => void
   resolve(answer: Answer): void
   reject(error: unknown): void
@@ -15,7 +14,6 @@ interface QueuedCall<Call, Answer> {
 const maxCalls = 256
 const maxBytes = 4 * 1024 ** 2
 
-/** Sends calls in groups, one group at a time. */
 export class GroupQueue<Call, Answer> {
   readonly #send: (calls: readonly Call[]) => Promise<readonly Answer[]>
   readonly #queue: QueuedCall<Call, Answer>[] = []

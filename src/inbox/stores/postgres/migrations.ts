@@ -4,7 +4,6 @@ import { WebhookError } from '../../../errors.ts'
 import type { PostgresValue } from './driver.ts'
 import { inSchema, quoted, type Statements, toStoreError } from './statements.ts'
 
-/** One step of the schema. */
 export interface Migration {
   readonly version: number
   /** The oldest program, by the newest step that it knows, that still runs on it. */
@@ -36,7 +35,6 @@ const versions =
   'create table if not exists idv.versions (version int primary key, compatible int not null)'
 const limit = 120_000
 
-/** The SQL of the whole schema, for applications that may not create tables. */
 export function schemaSql(schema: string): string {
   const made = `create schema if not exists ${quoted(schema)}`
   const all = [made, versions, ...migrations.flatMap(statementsOf)]

@@ -4,7 +4,6 @@ import { randomInt } from 'node:crypto'
 import type { Clock } from '../../../foundation/clock.ts'
 import { type Statements, statementError } from './statements.ts'
 
-/** Milliseconds between signs of life. */
 const beatEvery = 2_000
 /** A longer silence of all owners is an outage, and counts against none of them. */
 const maxGap = 3 * beatEvery
@@ -16,7 +15,6 @@ const openingSamples = 5
 
 const timeSql = `select (extract(epoch from clock_timestamp())::float8 * 1000::float8)::bigint as now`
 
-/** The owner of the leases that this process takes. */
 export class Owner {
   /** A number for each opening: leases of an earlier opening have expired. */
   id = 0
@@ -33,7 +31,6 @@ export class Owner {
     this.#isSilent = isSilent
   }
 
-  /** Enters itself and learns the database's time. */
   async enter(): Promise<void> {
     this.id = randomInt(1, 2 ** 31 - 1)
     this.clock = new StoreClock()
@@ -88,13 +85,11 @@ export class Owner {
 }
 
 interface Sample {
-  /** The database's time less ours. */
   readonly offset: number
   /** The round trip: half of it is the most that the offset can be wrong. */
   readonly trip: number
 }
 
-/** Samples that are kept. */
 const maxSamples = 30
 /** A larger difference means that a clock was set, or that another server has taken over. */
 const step = 1_000
@@ -111,7 +106,6 @@ export class StoreClock {
   readonly #local: () => number
   readonly #lag: () => number
   #samples: Sample[] = []
-  /** The lag at the last answer. */
   #lagThen: number
   #last = 0
 
@@ -126,7 +120,6 @@ export class StoreClock {
     return Math.abs(this.#lag() - this.#lagThen) > step
   }
 
-  /** Asks for the time; the quickest answers count. */
   async measure(ask: () => Promise<number>): Promise<void> {
     const asked = this.#local()
     const lag = this.#lag()

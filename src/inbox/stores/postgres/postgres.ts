@@ -89,7 +89,6 @@ export interface PostgresStoreOptions {
   readonly mode?: 'owner' | 'operator'
 }
 
-/** The options with their defaults. */
 type PostgresSettings = Required<Omit<PostgresStoreOptions, 'survives'>> & {
   readonly survives: StoreCapabilities['survives']
 }
@@ -176,7 +175,6 @@ const capabilitiesOf = (survives: StoreCapabilities['survives']): StoreCapabilit
   erases: 'unlinked',
 })
 
-/** Checks the server, makes or checks the schema, and checks the rights of the role. */
 async function prepare(statements: Statements, settings: PostgresSettings): Promise<void> {
   await assertServer(statements, settings)
   if (settings.migrate) await migrate(statements, settings.schema)
@@ -216,7 +214,6 @@ async function warnOfSilence(announcements: Announcements, statements: Statement
 
 const names = ['schema', 'survives', 'listen', 'migrate', 'timeout', 'mode'] as const
 
-/** @throws WebhookError `OPTION_INVALID` */
 function checkedSettings(options: PostgresStoreOptions, driver: PostgresDriver): PostgresSettings {
   if (typeof driver?.query !== 'function' || typeof driver.begin !== 'function') {
     throw invalid(

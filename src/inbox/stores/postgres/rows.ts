@@ -11,12 +11,10 @@ export function storable(text: string): string {
   return text.replaceAll('\0', '\uFFFD').toWellFormed()
 }
 
-/** A value as JSON that Postgres takes. */
 export function toJson(value: unknown): string {
   return JSON.stringify(value, (_, part) => (typeof part === 'string' ? storable(part) : part))
 }
 
-/** A number of 32 or 64 bits, whatever type the driver has for it. */
 export function toNumber(value: unknown): number | undefined {
   return value === null || value === undefined ? undefined : Number(value)
 }
@@ -28,7 +26,6 @@ export function toBytes(value: unknown): Uint8Array | undefined {
   return new Uint8Array(value.buffer, value.byteOffset, value.byteLength)
 }
 
-/** A claim is answered as JSON. */
 function fromBase64(value: unknown): Uint8Array | undefined {
   return typeof value === 'string' ? new Uint8Array(Buffer.from(value, 'base64')) : undefined
 }

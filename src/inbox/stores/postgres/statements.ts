@@ -18,7 +18,6 @@ const repeatable = ['40001', '40P01']
 const maxRepeats = 5
 const rollbackLimit = 5_000
 
-/** A code of the errors of this store. */
 type StatementCode = 'STORE_FAILED' | 'STORE_TIMEOUT' | 'STORE_UNSUITABLE'
 
 /** An error of this store; with `sqlState` if the server refused a statement. */
@@ -38,12 +37,9 @@ export function isRefused(error: unknown): boolean {
   return /^(22|23|54)/.test(toStoreError(error).sqlState ?? '')
 }
 
-/** Statements on any connection of the driver's pool, in the schema of the store. */
 export class Statements {
   readonly driver: PostgresDriver
-  /** Milliseconds for a statement without a limit of its own. */
   readonly limit: number
-  /** True from the opening of the store until its end. */
   isOpen = false
   readonly #schema: string
 
@@ -53,12 +49,10 @@ export class Statements {
     this.#schema = schema
   }
 
-  /** The text with the name of the schema in place of `idv`. */
   text(sql: string): string {
     return inSchema(sql, this.#schema)
   }
 
-  /** @throws WebhookError `STORE_FAILED`, `STORE_TIMEOUT` */
   async run(
     sql: string,
     values: readonly PostgresValue[] = [],
@@ -92,13 +86,11 @@ export class Statements {
     const parameters = [...values.map((_, at) => `$${at + 1}`), 'null'].join(', ')
     const sql = `call idv.alone_${name}(${parameters})`
     const { answers } = await this.first(sql, values, limit)
-    // Rows travel as JSON: a procedure has one row.
     if (answers === null) return []
     if (typeof answers === 'string') return JSON.parse(answers)
     throw statementError('STORE_FAILED', 'a statement was answered without its rows')
   }
 
-  /** Returns the value of a function that gives one. */
   async ask(...asked: Parameters<Statements['call']>): Promise<unknown> {
     return (await this.call(...asked))[0]?.answer
   }
@@ -138,12 +130,10 @@ const wasLeftOpen =
   'a connection of the pool was in a transaction that was left open; the inbox used another connection. Find the code that begins a transaction and returns without commit or rollback'
 const warn = /* @__PURE__ */ warnOnce()
 
-/** The text with the name of the schema in place of `idv`. */
 export function inSchema(sql: string, schema: string): string {
   return sql.replaceAll(/\bidv\./g, `${quoted(schema)}.`)
 }
 
-/** A name as it is written in SQL. */
 export function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`
 }

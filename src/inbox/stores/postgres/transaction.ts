@@ -24,7 +24,6 @@ const endedByHandler =
 /** Milliseconds for a transaction to begin, or to end, before its connection is destroyed. */
 const limit = 5_000
 
-/** The transaction of one run of one handler. */
 export class ClientTransaction implements StoreTx {
   readonly #statements: Statements
   readonly #lease: Lease

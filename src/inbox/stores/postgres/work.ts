@@ -17,7 +17,6 @@ import { toJson, toLapsed, toNumber } from './rows.ts'
 import type { Statements } from './statements.ts'
 import { ClientTransaction, checkpointValues } from './transaction.ts'
 
-/** Postgres's largest bigint. */
 const largest = '9223372036854775807'
 
 /** Tells whether an entry that died since a time holds a lane. */
@@ -28,7 +27,6 @@ const isHeldSql = `select exists (
 /** Milliseconds for which a settlement may have been under way, or a clock behind. */
 const overlap = 600_000
 
-/** Shared with the other parts of the store. */
 export interface WorkDeps {
   readonly statements: Statements
   readonly owner: Owner
@@ -38,7 +36,6 @@ export interface WorkDeps {
 
 type PostgresWork = WorkStore & Required<Pick<WorkStore, 'refresh' | 'free'>>
 
-/** The part of the store that receivers and workers use. */
 export function workOf(deps: WorkDeps): PostgresWork {
   const { statements, owner, announcements, claims } = deps
   const inserts = new GroupQueue((groups: readonly (readonly NewEntry[])[]) => keep(deps, groups))
@@ -87,7 +84,6 @@ export function workOf(deps: WorkDeps): PostgresWork {
   }
 }
 
-/** The methods that bring lanes in line, page by page. */
 function lanesOf({ statements, announcements, claims }: WorkDeps) {
   /** Until then no lane is held. */
   let freed = 0

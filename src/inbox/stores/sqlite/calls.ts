@@ -7,18 +7,15 @@ import type { ForgetPage, ForgottenPage } from '../../forget-pages.ts'
 import type { MetaStore } from '../../store.ts'
 import type { Inserted, NewEntry, WorkStore } from '../../work-store.ts'
 
-/** A page of an entity's entries. */
 export interface Forgetting extends ForgetPage {
   readonly lane: string
   readonly now: number
-  /** Only entries without a tenant. */
   readonly ofNone: boolean
 }
 
 /** Methods for arrivals and the worker: an operator's connection carries none of them out. */
 export type WorkCall = 'claim' | 'align' | 'renew' | 'lapsed' | 'checkpoint' | 'settle' | 'assign'
 
-/** The methods that the writer carries out. */
 export interface WriterPort
   extends Pick<WorkStore, WorkCall>,
     Omit<AdminStore, 'forget'>,
@@ -33,7 +30,6 @@ export type WriterMethod = keyof WriterPort
 export type Takes<M extends WriterMethod> = Parameters<WriterPort[M]>
 export type Gives<M extends WriterMethod> = Awaited<ReturnType<WriterPort[M]>>
 
-/** One call with its arguments. */
 export type WriterCall<M extends WriterMethod = WriterMethod> = {
   [One in M]: { readonly method: One; readonly args: Takes<One> }
 }[M]

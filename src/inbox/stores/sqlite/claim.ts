@@ -95,7 +95,6 @@ function lease(
   }
 }
 
-/** Ends the attempt of a leased entry. */
 function settle(tables: InboxTables, head: EntryHead, settlement: Settlement): void {
   const { sql, lanes } = tables
   const { to, at } = settlement

@@ -8,7 +8,6 @@ import { toBlob } from './tables.ts'
 
 type SendStatement = (sql: string, values: readonly CopyValue[]) => Promise<Gives<'copy'>>
 
-/** The port of a move, with a call for each statement. */
 export function copyBy(query: SendStatement): CopyStore {
   return {
     // The owner's lock keeps other processes out.
@@ -30,7 +29,6 @@ export function copyBy(query: SendStatement): CopyStore {
   }
 }
 
-/** Carries out one statement of a copy. */
 export function copyStatement(
   db: SqliteDatabase,
   sql: string,

@@ -6,7 +6,6 @@ import { WebhookError } from '../../../errors.ts'
 
 export type SqliteValue = null | number | bigint | string | Uint8Array
 
-/** A prepared statement; `Row` has the columns that it selects. */
 export interface SqliteStatement<Row = unknown> {
   run(...values: SqliteValue[]): { readonly changes: number | bigint }
   get(...values: SqliteValue[]): Row | undefined
@@ -29,7 +28,6 @@ export interface SqliteDatabase {
  */
 export type SqliteDriver = string | ((file: string) => SqliteDatabase)
 
-/** Opens a database by its path. */
 export interface OpenDatabase {
   (file: string): SqliteDatabase
   /**
@@ -124,7 +122,6 @@ export function inTransaction(db: SqliteDatabase): boolean {
   return (db.isTransaction ?? db.inTransaction) === true
 }
 
-/** Runs the work in a transaction, which an error rolls back. */
 export function transact<Result>(
   db: SqliteDatabase,
   work: () => Result,
@@ -168,12 +165,10 @@ export function isFatal(error: unknown): boolean {
   return isDamage(error) || unsynced.includes(resultCode(error))
 }
 
-/** Tells whether the file is damaged, or of another kind. */
 export function isDamage(error: unknown): boolean {
   return isOtherFile(error) || isResult(error, 11, 'SQLITE_CORRUPT')
 }
 
-/** Tells whether the file is of another kind. */
 export function isOtherFile(error: unknown): boolean {
   return isResult(error, 26, 'SQLITE_NOTADB')
 }
@@ -188,7 +183,6 @@ function isResult(error: unknown, primary: number, name: string): boolean {
   return typeof code === 'number' ? (code & 0xff) === primary : code?.startsWith(name) === true
 }
 
-/** Gives the statement of a text; `Row` has the columns that it selects. */
 export type PrepareSql = <Row = never>(text: string) => SqliteStatement<Row>
 
 /** Prepares each statement of a connection at its first use. */

@@ -8,7 +8,6 @@ import { prepared } from './driver.ts'
 import { dialect } from './operate.ts'
 import type { EntryHead, InboxTables } from './tables.ts'
 
-/** An entry with the bytes of its body as it was received. */
 type SizedEntry = EntryHead & { readonly bytes: number }
 
 /** The most entries and bytes that a page erases, because arrivals wait for its commit. */

@@ -118,7 +118,6 @@ function hasLog(path: string): boolean {
   return (statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0
 }
 
-/** The error of a file that SQLite refused to open. */
 export function refusedFile(path: string, cause: unknown, isUnchanged = false): WebhookError {
   if (!isOtherFile(cause)) return damagedFile(path, cause, isUnchanged)
   return new WebhookError(

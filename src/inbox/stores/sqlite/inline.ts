@@ -15,7 +15,6 @@ export interface OpenFile {
   close(): Promise<void>
 }
 
-/** A connection beside the writer. */
 type ClosingReader = OpenFile['reader'] & Pick<OpenFile, 'close'>
 
 /** Handlers and the inbox take turns on one connection. Answers do not wait for timers of a test. */

@@ -13,14 +13,11 @@ interface KnownKey {
 
 type NewKey = Pick<Alias, 'key'> & Partial<Alias>
 
-/** The result of comparing an entry's keys with the known ones. */
 type KeyMatch =
   | { readonly kind: 'new' }
   | {
       readonly kind: 'duplicate' | 'conflict'
-      /** The entry that came first. */
       readonly of: string
-      /** True if its bytes are kept as evidence. */
       readonly isEvidence: boolean
     }
 
@@ -84,7 +81,6 @@ export function keepCalls(
   }
 }
 
-/** Compares the keys of an entry with the known ones and adds the new ones. */
 function meet(tables: InboxTables, entry: NewEntry): KeyMatch {
   const { id, key, digest, aliases = [] } = entry
   if (key !== undefined && !addKey(tables, entry, { key })) {
@@ -134,7 +130,6 @@ function knownKey({ sql }: InboxTables, key: string): KnownKey | undefined {
   return sql<KnownKey>('select entry, digest, name from idv_keys where key = ?').get(key)
 }
 
-/** False if the key is known. */
 function addKey({ sql }: InboxTables, entry: NewEntry, { key, name }: NewKey): boolean {
   const { id, digest, storedAt } = entry
   const add = sql('insert into idv_keys values (?, ?, ?, ?, ?) on conflict do nothing')

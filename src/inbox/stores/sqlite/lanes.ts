@@ -18,7 +18,6 @@ interface LanePlace {
   readonly seq: number
 }
 
-/** A lane that is due, with the entry at its head. */
 export interface DueLane {
   readonly lane: string
   readonly head: number
@@ -38,7 +37,6 @@ const maxLooked = 256
 
 export class Lanes {
   readonly #sql: PrepareSql
-  /** The tenant that was served last. */
   #served = ''
 
   constructor(sql: PrepareSql) {
@@ -71,13 +69,11 @@ export class Lanes {
     return taken
   }
 
-  /** When the next waiting lane is due. */
   next(): number | undefined {
     const sql = 'select due from idv_lanes where due is not null order by due limit 1'
     return this.#sql<{ readonly due: number }>(sql).get()?.due
   }
 
-  /** Holds the lane while its head is leased. */
   hold(lane: string): void {
     this.#sql('update idv_lanes set due = null where lane = ?').run(lane)
   }

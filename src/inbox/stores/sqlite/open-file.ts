@@ -11,7 +11,6 @@ import { openThread, type ThreadOpening } from './thread.ts'
 import type { HandlerConnection } from './transaction.ts'
 import { WriteQueue } from './write-queue.ts'
 
-/** How a file is opened. */
 export interface FileOptions {
   readonly driver?: SqliteDriver
   readonly check?: FileCheck
@@ -51,7 +50,6 @@ export async function shareFile(
   }
 }
 
-/** The last store that leaves closes the file. */
 async function leave(path: string, shared: OpenByPath, own: () => void): Promise<void> {
   shared.wakes.delete(own)
   if (shared.wakes.size > 0) return

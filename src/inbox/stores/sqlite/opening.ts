@@ -20,7 +20,6 @@ export type FileCheck = 'integrity' | 'quick'
 /** `operator` opens a file beside the process that owns it. */
 export type FileMode = 'owner' | 'operator'
 
-/** How to open a file. */
 export interface FileOpening {
   readonly file: string
   readonly open: OpenDatabase
@@ -36,7 +35,6 @@ export interface InboxDatabase {
   close(): void
 }
 
-/** @throws WebhookError `STORE_FAILED`, `STORE_OWNED`, `STORE_UNSUITABLE`, `STORE_DAMAGED` */
 export function openInMode(opening: FileOpening, mode: FileMode): InboxDatabase {
   return mode === 'owner' ? openOwned(opening) : openBeside(opening)
 }
@@ -121,7 +119,6 @@ export function configure(db: SqliteDatabase, synchronous: 'full' | 'normal' = '
   db.exec('pragma cache_size = -4000')
 }
 
-/** The canonical path of a file, however a caller writes it. */
 export function canonicalPath(file: string): string {
   if (file === '' || file.startsWith(':memory:') || file.startsWith('file:')) {
     throw new WebhookError(
@@ -170,7 +167,6 @@ function isCheckedUnchanged(path: string, open: OpenDatabase, check: FileCheck):
   }
 }
 
-/** @throws WebhookError `STORE_DAMAGED` */
 function assertIntact(db: SqliteDatabase, path: string, check: FileCheck, isUnchanged = false) {
   const row = db.prepare(`pragma ${check}_check(1)`).get() as PragmaRow
   if (Object.values(row)[0] !== 'ok') throw damagedFile(path, undefined, isUnchanged)

@@ -17,12 +17,10 @@ export interface SharedFile extends OpenFile {
   readonly own?: () => void
 }
 
-/** A store's calls go to the file that it has open. */
 export interface FileHandle {
   readonly file: SharedFile
 }
 
-/** The guarantees of every store on SQLite. */
 export const capabilities = {
   order: 'entity',
   dedupeDays: Number.POSITIVE_INFINITY,
@@ -30,7 +28,6 @@ export const capabilities = {
   fairness: 'tenants',
 } as const
 
-/** Milliseconds for the check of a lease. */
 const leaseTimeout = 250
 
 /** Wakes the other stores on the file, because there may be something to claim. */

@@ -69,7 +69,6 @@ insert into idv_counts values ('stored', 0), ('leased', 0), ('retry', 0), ('done
 
 const steps: readonly string[] = [first]
 
-/** The number of the newest step. */
 const schemaVersion = steps.length
 
 /**
@@ -89,11 +88,6 @@ export function migrate(db: SqliteDatabase): void {
   })
 }
 
-/**
- * Rejects a file whose schema has another version.
- *
- * @throws WebhookError `STORE_UNSUITABLE`
- */
 export function assertSchema(db: SqliteDatabase, path: string): void {
   const table = "select 1 from sqlite_schema where name = 'idv_settings'"
   if (db.prepare(table).get() && knownVersion(db) === schemaVersion) return

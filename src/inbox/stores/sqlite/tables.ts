@@ -40,13 +40,11 @@ export class InboxTables {
     ).get(id)
   }
 
-  /** The entry if this lease still holds it. */
   held({ id, fence }: Lease): EntryHead | undefined {
     const head = this.head(id)
     return head?.state === 'leased' && head.fence === fence ? head : undefined
   }
 
-  /** The handlers that have a checkpoint. */
   handled(seq: number): readonly string[] {
     const rows = this.sql<{ readonly handler: string }>(
       'select handler from idv_handled where seq = ?',
@@ -62,7 +60,6 @@ export class InboxTables {
     this.sql('delete from idv_handled where seq = ?').run(seq)
   }
 
-  /** The entry that was stored last. */
   newest(): { readonly seq: number; readonly at: number } | undefined {
     return this.sql<{ readonly seq: number; readonly at: number }>(
       'select seq, stored_at as at from idv_entries order by seq desc limit 1',
@@ -101,13 +98,11 @@ export class InboxTables {
     this.sql('update idv_entries set erased = 1, failures = null where seq = ?').run(seq)
   }
 
-  /** Writes the noted changes into the counts by state. */
   writeCounts(): void {
     const count = this.sql('update idv_counts set count = count + ? where state = ?')
     for (const [state, by] of this.#moved) if (by !== 0) count.run(by, state)
   }
 
-  /** Clears the notes of the last batch. */
   reset(): void {
     this.#moved.clear()
     this.hasErased = false

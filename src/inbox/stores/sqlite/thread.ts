@@ -7,7 +7,6 @@ import type { FileCheck, FileMode } from './opening.ts'
 import type { BatchWriter, OpenWriter } from './write-queue.ts'
 import { writerScript } from './writer-script.ts'
 
-/** How the thread opens the file. */
 export interface ThreadOpening {
   readonly file: string
   readonly driver: string
@@ -15,7 +14,6 @@ export interface ThreadOpening {
   readonly mode: FileMode
 }
 
-/** Data that the thread is started with. */
 export interface ThreadData extends ThreadOpening {
   /** One 32-bit word: 1 while a batch is carried out. */
   readonly busy: SharedArrayBuffer
@@ -31,7 +29,6 @@ export type ThreadMessage =
 /** Milliseconds for a batch that a handler's transaction waits for; nothing else runs meanwhile. */
 const idleTimeout = 1_000
 
-/** Starts a thread that opens the file; `broken` is called if the thread ends by itself. */
 export function openThread(
   opening: ThreadOpening,
   broken: (message: string) => void,

@@ -32,7 +32,6 @@ export class TransactionGate {
   readonly #epoch: number
   #connection: HandlerConnection | undefined
   #holder: HandlerTransaction | undefined
-  /** Resolves when the turn that was given last has ended. */
   #last: Promise<void> = Promise.resolve()
   #isClosed = false
 
@@ -42,7 +41,6 @@ export class TransactionGate {
     this.#open = open
   }
 
-  /** Resolves when it is this handler's turn. */
   async transaction(lease: Lease, handler: string): Promise<StoreTx<SqliteTransaction>> {
     const turn = new HandlerTransaction(this, lease, handler)
     const before = this.#last
@@ -56,7 +54,6 @@ export class TransactionGate {
     return turn
   }
 
-  /** The connection, inside a new transaction. */
   begin(): SqliteDatabase {
     if (this.#isClosed) throw new Error(closed)
     this.#queue.pause()
@@ -72,7 +69,6 @@ export class TransactionGate {
     }
   }
 
-  /** Writes the checkpoint of a handler whose lease still holds. */
   checkpoint(db: SqliteDatabase, { id, fence }: Lease, handler: string): boolean {
     const sql = `insert into idv_handled select seq, ? from idv_entries
       where id = ? and fence = ? and owner = ? and state = 'leased' and erased = 0 on conflict do nothing`
@@ -113,7 +109,6 @@ class HandlerTransaction implements StoreTx<SqliteTransaction> {
   readonly #handler: string
   #db: SqliteDatabase | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
-  /** Why the turn has ended. */
   #over: string | undefined
   #resolve: () => void = () => {}
   readonly ended = new Promise<void>((resolve) => {

@@ -6,7 +6,6 @@ import { isFatal, type SqliteDatabase } from './driver.ts'
 const idle = 250
 const again = 1_000
 
-/** Decides when the log is emptied. */
 export class WalCheckpoint {
   readonly #db: Pick<SqliteDatabase, 'exec' | 'prepare'>
   /** Another connection still reads what must go: the next attempt comes, whatever the load. */
@@ -28,7 +27,6 @@ export class WalCheckpoint {
     if (this.#failed !== undefined) throw this.#failed
   }
 
-  /** Called after every batch that wrote. */
   worked(hasErased: boolean): void {
     if (hasErased) this.#empty()
     else if (!this.#isOwed) this.#after(idle)

@@ -16,9 +16,7 @@ export interface OpenWriter extends BatchWriter {
   readonly epoch: number | undefined
 }
 
-/** Options of a call. */
 export interface WriteOptions {
-  /** The bytes that the call writes. */
   readonly bytes?: number
   /** Drops the call while it is queued; a call that was sent continues. */
   readonly signal?: AbortSignal | undefined
@@ -27,7 +25,6 @@ export interface WriteOptions {
 interface PendingWrite {
   readonly call: WriterCall
   readonly bytes: number
-  /** Ends the listening to the caller's signal. */
   release?: () => void
   resolve(value: unknown): void
   reject(error: WebhookError): void
@@ -40,7 +37,6 @@ const maxBytes = 4 * 1024 ** 2
 export class WriteQueue {
   readonly #writer: BatchWriter
   readonly #queue: PendingWrite[] = []
-  /** The batch that the writer carries out. */
   #sent: readonly PendingWrite[] | undefined
   #isPaused = false
   #broken: WebhookError | undefined
@@ -50,7 +46,6 @@ export class WriteQueue {
     this.#writer = writer
   }
 
-  /** Resolves after the commit. */
   call<M extends WriterMethod>(
     method: M,
     args: Takes<M>,
@@ -98,7 +93,6 @@ export class WriteQueue {
     else this.#emptied?.()
   }
 
-  /** Rejects everything from now on. */
   break(message: string, code: WebhookErrorCode = 'STORE_FAILED'): void {
     this.#broken = unwritten(message, code)
     fail(this.#queue.splice(0), this.#broken)
