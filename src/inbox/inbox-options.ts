@@ -75,17 +75,15 @@ export interface InboxLimits {
   readonly dedupeBodies: boolean
 }
 
-const names: readonly (keyof InboxOptions)[] = [
-  'store',
-  'retry',
-  'onDead',
-  'dedupe',
-  'retention',
-  'encryption',
-  'needs',
-  'timeout',
-  'lease',
-  'now',
+const names = 'store retry onDead dedupe retention encryption needs timeout lease now'.split(' ')
+
+/** The guarantees that can be needed, from the least to the most. */
+const guarantees: readonly (readonly [keyof StoreCapabilities, readonly unknown[]])[] = [
+  ['order', ['none', 'entity']],
+  ['tx', [false, true]],
+  ['shared', [false, true]],
+  ['erases', ['unlinked', 'overwritten']],
+  ['survives', ['nothing', 'restart', 'power-cut', 'failover']],
 ]
 
 export function checkedInboxOptions(options: InboxOptions): InboxLimits {
@@ -106,7 +104,7 @@ export function checkedInboxOptions(options: InboxOptions): InboxLimits {
   checkWholeNumber('lease', lease, { most: 86_400_000, unit: 'milliseconds' })
   const retention = { done: 7, dead: 90, keys: 30, ...options.retention }
   for (const [name, days] of Object.entries(retention)) positive(`retention.${name}`, days)
-  checkNeeds(options.store, { ...options.needs, dedupeDays: retention.keys })
+  checkNeeds(options.store, options.needs ?? {}, retention.keys)
   const dedupeBodies = options.dedupe === 'body'
   const retry = createRetry(options.retry)
   return { retry, retention, timeout, lease, dedupeBodies }
@@ -119,12 +117,14 @@ function checkParts({ retry = {}, retention = {}, encryption, needs = {} }: Inbo
     const parts = ['key', 'previous', 'acceptUnencrypted']
     checkOptionNames('createInbox: encryption', encryption, parts)
   }
-  checkOptionNames('createInbox: needs', needs, ['order', 'survives', 'tx', 'shared', 'erases'])
-  checkChoice('needs.order', needs.order, orders)
-  checkChoice('needs.survives', needs.survives, survival)
-  checkChoice('needs.tx', needs.tx, [true, false])
-  checkChoice('needs.shared', needs.shared, [true, false])
-  checkChoice('needs.erases', needs.erases, ['overwritten', 'unlinked'])
+  checkOptionNames(
+    'createInbox: needs',
+    needs,
+    guarantees.map(([name]) => name),
+  )
+  for (const [name, levels] of guarantees) {
+    checkChoice(`needs.${name}`, (needs as Partial<StoreCapabilities>)[name], levels.toReversed())
+  }
 }
 
 /** Suggests the call that makes a store of the file or address that was passed instead. */
@@ -136,27 +136,16 @@ function storeFor(given: unknown): string {
   return `sqliteStore('${file}')`
 }
 
-const orders: readonly StoreCapabilities['order'][] = ['entity', 'none']
-const survival: readonly StoreCapabilities['survives'][] = [
-  'nothing',
-  'restart',
-  'power-cut',
-  'failover',
-]
-
-function checkNeeds(store: InboxStore, needs: Partial<StoreCapabilities>): void {
-  const has = store.capabilities
-  const unmet = [
-    needs.order === 'entity' && has.order !== 'entity' && "order: 'entity'",
-    needs.tx && !has.tx && 'tx: true',
-    needs.shared && !has.shared && 'shared: true',
-    needs.erases === 'overwritten' && has.erases !== 'overwritten' && "erases: 'overwritten'",
-    needs.survives &&
-      survival.indexOf(has.survives) < survival.indexOf(needs.survives) &&
-      `survives: '${needs.survives}'`,
-    (needs.dedupeDays ?? 0) > has.dedupeDays &&
-      `retention.keys: ${needs.dedupeDays} (it remembers ${has.dedupeDays} days)`,
-  ].filter((need) => typeof need === 'string')
+function checkNeeds(store: InboxStore, needs: Partial<StoreCapabilities>, keys: number): void {
+  const { capabilities: has } = store
+  const unmet = guarantees.flatMap(([name, levels]) => {
+    const need = needs[name]
+    if (need === undefined || levels.indexOf(has[name]) >= levels.indexOf(need)) return []
+    return [`${name}: ${typeof need === 'string' ? `'${need}'` : need}`]
+  })
+  if (keys > has.dedupeDays) {
+    unmet.push(`retention.keys: ${keys} (it remembers ${has.dedupeDays} days)`)
+  }
   if (unmet.length === 0) return
   throw new WebhookError(
     'STORE_UNSUITABLE',

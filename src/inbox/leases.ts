@@ -8,7 +8,7 @@ import { isDevelopment } from '../host/runtime.ts'
 import { isEventName, isFinal } from '../protocol/names.ts'
 import { unpackContent } from './content.ts'
 import type { Encryption } from './encryption.ts'
-import type { Arrival, EntryFailure, EntryReason } from './entry.ts'
+import type { Arrival } from './entry.ts'
 import type { Retry } from './retry.ts'
 import type { InboxStore } from './store.ts'
 import type { Occurrence, SettledWork, Swept, Verdict, Work } from './work.ts'
@@ -25,11 +25,6 @@ export interface LeasesDeps {
   /** The entry of an arrival that could not be read before; undefined once the inbox is closed. */
   assigned(work: Work, arrival: Arrival): Promise<NewEntry | undefined>
   wake(): void
-}
-
-interface ClaimedWork {
-  readonly works: readonly Work[]
-  readonly next?: number | undefined
 }
 
 /**
@@ -67,7 +62,8 @@ export class Leases {
     })
   }
 
-  async claim(limit: number): Promise<ClaimedWork> {
+  /** Resolves to entries ready to be handled, and when the next lane is due. */
+  async claim(limit: number) {
     const { store, lease } = this.#deps
     const { promise, resolve } = Promise.withResolvers<void>()
     this.#claiming.add(promise)
@@ -259,11 +255,9 @@ export class Leases {
   }
 }
 
-interface FailedAttempt {
-  readonly reason: EntryReason
-  readonly failures: readonly EntryFailure[]
+interface FailedAttempt
+  extends Pick<Extract<Verdict, { kind: 'failed' }>, 'reason' | 'failures' | 'retryAfter'> {
   readonly attempt: number
-  readonly retryAfter?: number | undefined
 }
 
 type Ended = Exclude<Verdict, { readonly kind: 'assigned' }>

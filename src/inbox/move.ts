@@ -2,7 +2,6 @@
 // once. Each step may be repeated, so that an interrupted move continues.
 import { randomUUID } from 'node:crypto'
 import { WebhookError } from '../errors.ts'
-import { sleep } from '../foundation/abortable.ts'
 import {
   type CopyStore,
   type CopyTable,
@@ -50,8 +49,6 @@ interface MoveSide extends MoveState {
 
 const none = { state: 'none' } as const
 const nothing = new Uint8Array()
-/** Milliseconds after which a process that was killed no longer counts as alive. */
-const killedTimeout = 20_000
 const newTarget = 'move into a new file, or a new schema in Postgres'
 
 const refusals = {
@@ -85,7 +82,7 @@ export async function moveInbox(
 async function move(from: MoveSide, to: MoveSide, options: MoveOptions): Promise<MoveReport> {
   const isResumed = from.state !== 'none'
   if (to.state !== 'filling' || to.id !== from.id) await assertReady(from, to)
-  for (const side of [from, to]) await assertAlone(side, isResumed ? killedTimeout : 0)
+  for (const side of [from, to]) await assertAlone(side)
   const id = from.id ?? randomUUID()
   await write(from, { state: 'moving', id })
   if (to.state === 'none') await markTarget(from, to, id)
@@ -144,13 +141,8 @@ async function markTarget(from: MoveSide, to: MoveSide, id: string): Promise<voi
   throw oneInbox()
 }
 
-async function assertAlone({ store, copy }: MoveSide, wait: number): Promise<void> {
-  const until = performance.now() + wait
-  let others = await copy.others()
-  while (others > 0 && performance.now() < until) {
-    await sleep(250)
-    others = await copy.others()
-  }
+async function assertAlone({ store, copy }: MoveSide): Promise<void> {
+  const others = await copy.others()
   if (others === 0) return
   throw new WebhookError(
     'STORE_OWNED',

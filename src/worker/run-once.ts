@@ -10,7 +10,7 @@ export interface RunOnceDeps {
   readonly now: Clock
   ready(): Promise<void>
   /** Resolves with whether the sweep was cut short. */
-  sweepRetention(run: WorkerRun, goesOn: () => boolean): Promise<boolean>
+  sweep(goesOn: () => boolean): Promise<void>
 }
 
 /**
@@ -22,17 +22,15 @@ const maxEmptyClaims = 100
 export async function runOnce(
   run: WorkerRun,
   { limit, timeout, grace }: Required<RunOnceOptions>,
-  { now, ready, sweepRetention }: RunOnceDeps,
+  { now, ready, sweep }: RunOnceDeps,
 ): Promise<RunOnceReport> {
   const scope = run.beginScope(timeout + grace)
   try {
     await ready()
     const report = { done: 0, retry: 0, dead: 0, skipped: 0, released: 0, lost: 0 }
     const elapsed = stopwatch(now)
-    // A tenth of the time while there is work, which may fill every run.
-    let sweepsUntil = timeout / 10
-    const goesOn = () => elapsed() < sweepsUntil
-    const sweeping = sweepRetention(run, goesOn)
+    // A caller may wait: the sweep has a tenth of the time, a second at most, and goes on next time.
+    const sweeping = sweep(() => timeout === Infinity || elapsed() < Math.min(timeout / 10, 1_000))
     const bounds = { running: scope.running, left: () => timeout - elapsed() }
     let empty = 0
     for (let max = limit; max > 0 && run.isOpen && elapsed() < timeout; ) {
@@ -43,11 +41,7 @@ export async function runOnce(
       max -= attempts.length
       for (const state of await Promise.all(attempts)) report[state]++
     }
-    // A caller may wait: the sweep goes on for as long as the work took, or a second.
-    const spent = elapsed()
-    const rest = Number.isFinite(timeout) ? Math.max(1000, spent) : timeout
-    sweepsUntil = spent + Math.min(timeout - spent, rest)
-    if (await sweeping) await sweepRetention(run, goesOn)
+    await sweeping
     return report
   } finally {
     scope.end()
@@ -68,22 +62,20 @@ export class Retention {
     this.#failed = failed
   }
 
-  /** Sweeps while `goesOn`, and goes on after a sweep that was cut short. True if it was cut. */
-  async sweep(goesOn: () => boolean): Promise<boolean> {
-    if (this.#isSweeping) return false
+  /** Sweeps while `goesOn`, and goes on after a sweep that was cut short. */
+  async sweep(goesOn: () => boolean): Promise<void> {
+    if (this.#isSweeping) return
     this.#isSweeping = true
     const began = performance.now()
     try {
       const start = this.#inbox.now().getTime()
       const age = start - this.#doneAt
-      if (age >= 0 && age < hour * 0.9) return false
-      if (!goesOn() || !(await this.#inbox.purgeWhile(goesOn))) return true
-      this.#doneAt = start
+      const isDue = age < 0 || age >= hour * 0.9
+      if (isDue && goesOn() && (await this.#inbox.purgeWhile(goesOn))) this.#doneAt = start
     } catch (error) {
       this.#failed({ asked: 'purge', error, began })
     } finally {
       this.#isSweeping = false
     }
-    return false
   }
 }

@@ -23,13 +23,6 @@ export interface ClaimBounds {
   readonly left?: () => number
 }
 
-/** The result of a claim: its attempts, and when the next lane is due. */
-export interface ClaimedAttempts {
-  readonly attempts: readonly Promise<SettledAs>[]
-  readonly next?: number | undefined
-  readonly isFull: boolean
-}
-
 /** An entry from its claim until it is settled. */
 export interface TakenEntry {
   readonly work: Work
@@ -42,12 +35,6 @@ export interface TakenEntry {
   verdict?: Verdict
   readonly ended: Promise<SettledAs>
   readonly end: (state: SettledAs) => void
-}
-
-/** Handlers with their own time limit. */
-interface HandlerScope {
-  readonly running: RunningHandlers
-  end(): void
 }
 
 /** At most this many milliseconds between two claims of a run that polls. */
@@ -145,7 +132,7 @@ export class WorkerRun {
    * Begins a scope whose handlers are aborted after `ms`; a handler that ran for half of it times
    * out.
    */
-  beginScope(ms: number): HandlerScope {
+  beginScope(ms: number) {
     const running = new RunningHandlers()
     this.#scopes.add(running)
     const abort = () => running.abort(new DOMException('the run is over', 'AbortError'), ms / 2)
@@ -158,14 +145,14 @@ export class WorkerRun {
   }
 
   /** Waits for a place while there is time left, claims as many entries as fit, and attempts them. */
-  async claim(bounds: ClaimBounds = {}): Promise<ClaimedAttempts> {
+  async claim(bounds: ClaimBounds = {}) {
     const { max = Number.POSITIVE_INFINITY, running = this.#own, left } = bounds
     const { promise, resolve } = Promise.withResolvers<void>()
     this.#pending.add(promise)
     let places = 0
     try {
       while (this.isOpen && this.#free <= 0 && !isOver(left)) await this.#placeOr(left)
-      if (!this.isOpen || isOver(left)) return { attempts: [], isFull: false }
+      if (!this.isOpen || isOver(left)) return { attempts: [], isFull: false, next: undefined }
       places = Math.min(max, this.#free)
       this.#free -= places
       this.#wakeOne()

@@ -135,11 +135,12 @@ class InboxWorker implements Worker {
   async runOnce(options: RunOnceOptions = {}): Promise<RunOnceReport> {
     const bounds = checkedBounds(options)
     const release = this.#signals.listen()
-    const ready = () => this.#ready()
-    const sweepRetention = (of: WorkerRun, goesOn: () => boolean) =>
-      this.#sweepRetention(of, goesOn)
-    const by = { now: this.#inbox.now, ready, sweepRetention }
-    return runOnce(this.#openRun(), bounds, by).finally(release)
+    const run = this.#openRun()
+    return runOnce(run, bounds, {
+      now: this.#inbox.now,
+      ready: () => this.#ready(),
+      sweep: (goesOn) => this.#sweepRetention(run, goesOn),
+    }).finally(release)
   }
 
   async #start(): Promise<void> {
@@ -213,7 +214,7 @@ class InboxWorker implements Worker {
   }
 
   /** Ends with the run, and before that when the caller's bounds say so. */
-  #sweepRetention(run: WorkerRun, goesOn = () => true): Promise<boolean> {
+  #sweepRetention(run: WorkerRun, goesOn = () => true): Promise<void> {
     return run.track(this.#retention.sweep(() => run.isOpen && goesOn()))
   }
 

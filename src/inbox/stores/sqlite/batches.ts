@@ -9,7 +9,6 @@ import { damagedFile, lossOf } from './file-checks.ts'
 import { keepCalls } from './keep.ts'
 import type { InboxDatabase } from './opening.ts'
 import { operatorCalls } from './operate.ts'
-import { assertTables } from './schema.ts'
 import { InboxTables } from './tables.ts'
 import { WalCheckpoint } from './wal-checkpoint.ts'
 
@@ -33,7 +32,6 @@ export class Batches {
     const { db, epoch, path } = opened
     this.#opened = opened
     this.epoch = epoch
-    assertTables(db)
     this.#tables = new InboxTables(db, epoch ?? 0)
     this.#handlers = handlersOf(this.#tables)
     this.#log = new WalCheckpoint(db, { isOwner: epoch !== undefined })
@@ -111,21 +109,6 @@ export class Batches {
     const reason = path !== undefined && isDamage(error) ? damagedFile(path, error) : error
     const code = isWebhookError(reason) ? reason.code : 'STORE_FAILED'
     return { ok: false, code, message: reasonOf(reason), fatal: isFatal(error) }
-  }
-}
-
-/**
- * Takes an open file into use; closes it if its tables are not whole.
- *
- * @throws WebhookError `STORE_FAILED`
- */
-export function batchesOn(opened: InboxDatabase): Batches {
-  try {
-    return new Batches(opened)
-  } catch (cause) {
-    opened.close()
-    const message = `the inbox ${opened.path} cannot be used (${reasonOf(cause)}): restore your backup`
-    throw new WebhookError('STORE_FAILED', message, { cause })
   }
 }
 

@@ -5,11 +5,12 @@ import { type EntryFailure, type EntryState, isOwnLane } from '../../entry.ts'
 import type { Claimed, HighWaterMark, Lapsed, Settlement } from '../../work-store.ts'
 import type { CallHandlers } from './calls.ts'
 import type { DueLane } from './lanes.ts'
-import { type EntryHead, type InboxTables, type Nullable, present } from './tables.ts'
+import { type EntryHead, type InboxTables, present, type Row } from './tables.ts'
 
-type LeasedRow = Nullable<
-  Pick<Claimed, 'id' | 'fence' | 'attempt' | 'seq' | 'name' | 'source' | 'occurredAt' | 'storedAt'>
-> & { readonly failures: string | null }
+type LeasedEntry = Pick<
+  Claimed,
+  'id' | 'fence' | 'attempt' | 'seq' | 'name' | 'source' | 'occurredAt' | 'storedAt'
+>
 
 type ContentRow = Required<Pick<Claimed, 'metadata' | 'body'>>
 
@@ -29,10 +30,10 @@ export function attemptCalls(tables: InboxTables): Pick<CallHandlers, AttemptCal
       for (const { id, fence } of leases) renew.run(until, id, fence)
     },
     lapsed: (now) => {
-      const lapsed = sql<Nullable<Omit<Lapsed, 'owner'>>>(`select id, fence, attempt, name,
+      const lapsed = sql<Row>(`select id, fence, attempt, name,
         stored_at as storedAt from idv_entries
         where state = 'leased' and (owner <> ? or lease_until <= ?) order by seq`)
-      return lapsed.all(tables.epoch, now).map((row) => present(row))
+      return lapsed.all(tables.epoch, now).map(present<Lapsed>)
     },
     checkpoint: (lease, handler) => {
       const head = tables.held(lease)
@@ -64,7 +65,7 @@ function lease(
   lanes.hold(lane)
   const states = sql<{ readonly state: EntryState }>('select state from idv_entries where seq = ?')
   const before = states.get(head)
-  const row = sql<LeasedRow>(`update idv_entries set state = 'leased', attempt = attempt + 1,
+  const row = sql<Row>(`update idv_entries set state = 'leased', attempt = attempt + 1,
     fence = fence + 1, owner = ?, lease_until = ?, due = null where seq = ? returning id, fence,
     attempt, seq, name, source, occurred_at as occurredAt, stored_at as storedAt, failures`).get(
     ...[tables.epoch, until, head],
@@ -83,9 +84,9 @@ function lease(
   const mark = sql<HighWaterMarkRow>(
     'select at, final, decision from idv_high_water_marks where lane = ?',
   ).get(lane)
-  const failed = failures === null || failures === '[]' ? undefined : failedOf(failures)
+  const failed = failures === null || failures === '[]' ? undefined : failedOf(String(failures))
   return {
-    ...present(entry),
+    ...present<LeasedEntry>(entry),
     ...content.get(head),
     handled: tables.handled(head),
     gap: around?.gap === 1,

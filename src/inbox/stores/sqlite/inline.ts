@@ -1,6 +1,6 @@
 // A database that the calling thread works on: in memory, or opened by a driver that is a function.
 import { schedule } from '../../../host/runtime.ts'
-import { batchesOn } from './batches.ts'
+import { Batches } from './batches.ts'
 import { loadDriver, locateDriver, type SqliteDriver } from './driver.ts'
 import { type InboxDatabase, openInMemory } from './opening.ts'
 import { type HandlerConnection, TransactionGate } from './transaction.ts'
@@ -26,7 +26,7 @@ export function openMemory(driver?: SqliteDriver): OpenFile {
 
 /** Carries batches out on the calling thread: all calls of one turn of the event loop are one commit. */
 export function openInline(opened: InboxDatabase, later = schedule): OpenWriter {
-  const batches = batchesOn(opened)
+  const batches = new Batches(opened)
   let scheduled: (() => void) | undefined
   const flush = () => {
     const work = scheduled

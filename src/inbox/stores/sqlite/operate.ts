@@ -5,7 +5,7 @@ import { type EntryReason, type EntryState, isSetAside } from '../../entry.ts'
 import { findSql, latencySql, type SqlDialect, toStored } from '../entry-sql.ts'
 import type { CallHandlers } from './calls.ts'
 import { prepared } from './driver.ts'
-import { type InboxTables, type Nullable, present, toBlob } from './tables.ts'
+import { type InboxTables, present, type Row, toBlob } from './tables.ts'
 
 export const dialect: SqlDialect = {
   prefix: 'idv_',
@@ -40,7 +40,7 @@ export function operatorCalls(tables: InboxTables): Pick<CallHandlers, OperatorC
     },
     find: (query) => {
       const { sql: text, values } = findSql(query, dialect)
-      return prepared<Record<string, unknown>>(tables.db, text)
+      return prepared<Row>(tables.db, text)
         .all(...values)
         .map(toStored)
     },
@@ -80,12 +80,12 @@ function findDone({ sql }: InboxTables, { after, lanes, limit }: DoneQuery): rea
   const all = 'idv_entries e indexed by idv_entries_settled'
   const inLanes = `json_each(?) l cross join idv_entries e indexed by idv_entries_lane
     on e.lane >= l.value and e.lane < l.value || '/'`
-  const rows = sql<Nullable<DoneEntry>>(`select e.id, e.lane, e.name, e.seq,
+  const rows = sql<Row>(`select e.id, e.lane, e.name, e.seq,
     e.settled_at as settledAt from ${lanes ? inLanes : all}
     where e.state = 'done' and e.erased = 0 and e.settled_at is not null
     and (e.settled_at, e.seq) > (?, ?) order by e.settled_at, e.seq limit ?`)
   const of = lanes ? [JSON.stringify(lanes)] : []
-  return rows.all(...of, after.settledAt, after.seq, limit).map((row) => present(row))
+  return rows.all(...of, after.settledAt, after.seq, limit).map(present<DoneEntry>)
 }
 
 function reopen(tables: InboxTables, reopening: Reopening): number {

@@ -97,14 +97,6 @@ export function assertSchema(db: SqliteDatabase, path: string): void {
   )
 }
 
-/** Throws if a table or an index is missing, as after an incomplete recovery. */
-export function assertTables(db: SqliteDatabase): void {
-  const known = db.prepare('select 1 from sqlite_schema where type = ? and name = ?')
-  for (const [, kind = '', name = ''] of steps.join('').matchAll(/^create (\w+) (\w+)/gm)) {
-    if (!known.get(kind, name)) throw new Error(`no such ${kind}: ${name}`)
-  }
-}
-
 function knownVersion(db: SqliteDatabase): number {
   const row = db.prepare("select value from idv_settings where name = 'schema'").get()
   const version = Number((row as { value?: unknown } | undefined)?.value ?? 0)

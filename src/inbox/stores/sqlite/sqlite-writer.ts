@@ -1,7 +1,7 @@
 // The program of the writer's thread: it carries out one batch after another.
 import { parentPort, workerData } from 'node:worker_threads'
 import { isWebhookError, reasonOf } from '../../../errors.ts'
-import { type Batches, batchesOn } from './batches.ts'
+import { Batches } from './batches.ts'
 import type { WriterCall } from './calls.ts'
 import { loadDriver } from './driver.ts'
 import { openInMode } from './opening.ts'
@@ -14,7 +14,7 @@ function serve(
   const flag = new Int32Array(busy)
   let batches: Batches
   try {
-    batches = batchesOn(openInMode({ file, open: loadDriver(driver), check }, mode))
+    batches = new Batches(openInMode({ file, open: loadDriver(driver), check }, mode))
   } catch (error) {
     const code = isWebhookError(error) ? error.code : 'STORE_FAILED'
     post({ opened: false, code, message: reasonOf(error) })

@@ -109,23 +109,13 @@ export class InboxTables {
   }
 }
 
-/** A row whose absent optional columns are null. */
-export type Nullable<Row> = {
-  readonly [Key in keyof Row]-?: undefined extends Row[Key] ? Row[Key] | null : Row[Key]
-}
+export type Row = Readonly<Record<string, unknown>>
 
-type Present<Row> = {
-  [Key in keyof Row as null extends Row[Key] ? never : Key]: Row[Key]
-} & {
-  [Key in keyof Row as null extends Row[Key] ? Key : never]?: NonNullable<Row[Key]>
-}
-
-/** A row without the columns that are null. */
-export function present<Row extends object>(row: Row): Present<Row> {
+/** A row without the columns that are null: the statement selects these columns. */
+export function present<Columns>(row: Row): Columns {
   const copy: Record<string, unknown> = {}
   for (const key in row) if (row[key] !== null) copy[key] = row[key]
-  // Trust is granted here: exactly the columns that may be null may be missing.
-  return copy as Present<Row>
+  return copy as Columns
 }
 
 /** Node 22 binds empty bytes as null if they came from another thread. */
