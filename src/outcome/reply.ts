@@ -86,7 +86,8 @@ export class Replies {
     try {
       const reply = this.#responder?.handshake?.({ method, url, headers })
       if (!reply) return undefined
-      const why = whyUnsendable(reply)
+      const isWhole = reply.status !== undefined && reply.headers && reply.body !== undefined
+      const why = isWhole ? faultOf(reply) : 'no whole reply'
       if (why === undefined) return reply
       this.#warn(`handshake returned ${why}`, 'RESPOND_REFUSED')
       ignoreRejection(reply)
@@ -153,8 +154,7 @@ async function respondWith(
     const change = isPromise(answer) ? await inTime(answer, responderTimeout, 'respond') : answer
     if (change === undefined) return standard
     const reply = changedReply(outcome, standard, change)
-    const hides = outcome.kind === 'failed' && reply.status < 300
-    const why = hides ? `status ${reply.status}` : whyUnsendable(reply)
+    const why = faultOf(reply) ?? (outcome.kind === 'failed' ? hiding(reply.status) : undefined)
     if (why === undefined) return reply
     report(`respond returned ${why} for ${outcome.kind}`, 'RESPOND_REFUSED')
   } catch (error) {
@@ -241,70 +241,49 @@ function checkRespond(respond: RespondOption | Responder = {}): RespondOption | 
     const form = '{ rejected: 404 } or a function (outcome, event) => reply'
     throw invalid(`respond must be an object or a function, e.g. ${form}, got ${shown(respond)}`)
   }
+  const kinds = { ...taken, ...rejected, ...failed, rejected, failed }
   for (const [key, override] of Object.entries(respond)) {
+    if (override === undefined) continue
+    const changed = typeof override === 'number' ? { status: override } : override
     const isFailure = key === 'failed' || Object.hasOwn(failed, key)
-    const isOutcome =
-      isFailure || key === 'rejected' || key in taken || Object.hasOwn(rejected, key)
-    const why = isOutcome
-      ? whyRefused(override, isFailure)
-      : 'is not an outcome: use a kind or a code of the outcome table'
-    if (why !== undefined) throw invalid(`respond.${key} ${why}`)
+    const why = Object.hasOwn(kinds, key)
+      ? (faultOf(changed) ?? (isFailure ? hiding(changed.status) : undefined))
+      : 'nothing: it is not a kind or a code of the outcome table'
+    if (why !== undefined) throw invalid(`respond.${key} answers with ${why}`)
   }
   return respond
 }
 
-/** Describes what is wrong with an override; `isFailure`: of a failure on our side. */
-function whyRefused(override: ReplyChange, isFailure: boolean): string | undefined {
-  if (override === undefined) return undefined
-  if (typeof override !== 'number' && !isPlain(override)) {
-    return `must be a status or parts of { status, headers, body }, got ${shown(override)}`
-  }
-  const {
-    status,
-    headers = {},
-    body,
-  } = typeof override === 'number' ? { status: override } : override
-  if (status !== undefined && !isStatus(status)) {
-    return `must be an HTTP status from 200 to 599, got ${String(status)}`
-  }
-  if (isFailure && status !== undefined && status < 300) {
-    return 'is a success: the sender would forget an event that nothing has handled'
-  }
-  if (typeof (body ?? '') !== 'string') {
-    return `must have a body of text, e.g. JSON.stringify({ … }), got ${shown(body)}`
-  }
-  if (isPlain(headers) && areSendable(headers)) return undefined
-  return "must have headers that a server can send, e.g. { 'x-note': 'text in ASCII' }"
-}
+/** A success after which the sender would forget an event that nothing has handled. */
+const hiding = (status = 500) => (status < 300 ? `status ${status}, a success` : undefined)
 
 /** Describes the part of a reply that no server can send: an echo may hold line breaks. */
-function whyUnsendable({ status, headers, body }: Reply): string | undefined {
-  if (!isStatus(status)) return `status ${String(status)}`
-  if (typeof body === 'string' && areSendable(headers)) return undefined
-  return 'a header or body that no server can send'
-}
-
-const isStatus = (status: unknown) =>
-  Number.isInteger(status) && Number(status) >= 200 && Number(status) <= 599
-
-/** Servers take numbers and lists of values too, and throw at undefined. */
-function areSendable(headers: Readonly<Record<string, unknown>>): boolean {
-  return Object.entries<unknown>(headers).every(
-    ([name, value]) =>
-      /^[\w!#$%&'*+.^`|~-]+$/.test(name) &&
-      !ofConnection.test(name) &&
-      [value].flat().every(isHeaderValue),
-  )
+function faultOf(reply: Partial<Reply>): string | undefined {
+  if (!isPlain(reply)) return `${shown(reply)}: use a status or parts of { status, headers, body }`
+  const { status = 200, headers = {}, body } = reply
+  if (!Number.isInteger(status) || status < 200 || status > 599) {
+    return `status ${String(status)}: use 200 to 599`
+  }
+  if (typeof (body ?? '') !== 'string')
+    return `a body that is ${shown(body)}: use JSON.stringify({ … })`
+  if (isPlain(headers) && Object.entries<unknown>(headers).every(isSendable)) return undefined
+  return "headers that no server can send: use { 'x-note': 'text in ASCII' }"
 }
 
 /** Headers of the server: over HTTP/2 they are an error. */
 const ofConnection =
   /^(?:connection|keep-alive|proxy-connection|transfer-encoding|upgrade|te|trailer)$/i
 
+/** Servers take numbers and lists of values too, and throw at undefined. */
+const isSendable = ([name, value]: readonly [string, unknown]) =>
+  /^[\w!#$%&'*+.^`|~-]+$/.test(name) &&
+  !ofConnection.test(name) &&
+  [value].flat().every(isHeaderValue)
+
 const isHeaderValue = (value: unknown) =>
   ['string', 'number', 'boolean'].includes(typeof value) &&
   /^[\t\x20-\x7e\x80-\xff]*$/.test(String(value))
 
 /** True for a record: `Headers` and lists of pairs would be sent as no headers, or as others. */
-const isPlain = (value: unknown) =>
+const isPlain = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !(Symbol.iterator in value)

@@ -253,6 +253,9 @@ export function keyBytes(
   if (typeof own !== 'string' && isUntrimmedText(own)) {
     return refuse('has stray white space at its ends: trim the file that it came from')
   }
+  if (bytes.every((byte) => byte === 0)) {
+    return refuse('is zero bytes only: anyone could sign with it')
+  }
   return bytes
 }
 

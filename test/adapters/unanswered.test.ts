@@ -78,7 +78,7 @@ test('a respond that fails at each unsigned request warns once', async () => {
   }
   const texts = warned.mock.calls.map(([text]) => String(text))
   expect(texts).toEqual([
-    'handshake returned status 99 (shown once)',
+    'handshake returned status 99: use 200 to 599 (shown once)',
     'respond threw TypeError: the standard reply was sent (shown once)',
   ])
 })
@@ -100,7 +100,7 @@ test.each(['keep-alive', 'Transfer-Encoding', 'upgrade', 'trailer', 'connection'
   'respond may not set %s, which is of the connection',
   (name) => {
     const respond = { rejected: { headers: { [name]: 'x' } } }
-    expect(() => createReceiver({ secret: 's', respond })).toThrow('that a server can send')
+    expect(() => createReceiver({ secret: 's', respond })).toThrow('that no server can send')
   },
 )
 
