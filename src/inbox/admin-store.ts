@@ -29,9 +29,7 @@ export interface StoreQuery {
   readonly ids?: readonly string[]
   readonly states?: readonly EntryState[]
   readonly name?: string
-  /**
-   * Entries in this lane or related to it; a lane without a tenant means that lane of every tenant.
-   */
+  /** Entries in this lane or related to it; without a tenant it means that lane of each. */
   readonly lane?: string
   /** Entries whose lane ends with a dot and this tenant; empty for entries without a tenant. */
   readonly tenant?: string
@@ -127,10 +125,7 @@ export interface DoneQuery {
 
 export interface AdminStore {
   find(query: StoreQuery): Promise<readonly StoredEntry[]>
-  /**
-   * Returns entries in the order of their places. It is called up to 100 times a second while
-   * something waits, so it must read few rows.
-   */
+  /** Returns entries in order. It is called 100 times a second: it must read few rows. */
   findDone(query: DoneQuery): Promise<readonly DoneEntry[]>
   reopen(reopening: Reopening): Promise<number>
   /** A dead entry becomes skipped and its lane goes on; false when it was not dead. */

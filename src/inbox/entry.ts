@@ -25,10 +25,7 @@ export interface Arrival {
   readonly occurredAt?: Date
   /** When its resource changed last, as the event states it. */
   readonly updatedAt?: Date
-  /**
-   * Identifies the occurrence: if a webhook and reconcile bring the same one, the second is a
-   * duplicate. Two webhooks are compared only by their keys.
-   */
+  /** Identifies the occurrence: if webhook and reconcile bring it, the second is a duplicate. */
   readonly occurrence?: string
   /** It is later than the occurrence that reconcile fed. */
   readonly recurs?: true
@@ -45,10 +42,7 @@ export type EntryState = (typeof entryStates)[number]
 /** At most this many conflicting bodies are kept as evidence for one key. */
 export const maxConflicts = 8
 
-/**
- * The number of earlier entries of an entity that a later entry, which names its client, relates to
- * that client: the newest. `forget` finds all.
- */
+/** The newest earlier entries of an entity that an entry relates to the client that it names. */
 export const maxEarlier = 500
 
 /** Why an entry is in its state; never text of an error or of the event. */

@@ -28,9 +28,7 @@ export class Fingerprints {
     return new Fingerprints(this.#salt, `.${this.tenant(tenant)}`)
   }
 
-  /**
-   * Distinguishes bytes. Keyed, because a plain hash would confirm a guess of an erased payload.
-   */
+  /** Distinguishes bytes. Keyed: a plain hash would confirm a guess of an erased payload. */
   digest(bytes: Uint8Array): string {
     return createHmac('sha256', this.#salt).update(bytes).digest('base64url')
   }

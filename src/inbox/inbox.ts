@@ -220,26 +220,18 @@ export class DurableInbox extends InboxAdmin implements Inbox {
     return (await this.#purge(goesOn)).isWhole
   }
 
-  /**
-   * Calls `wake` when there may be something to claim, with the time at which an entry was kept here;
-   * the returned function ends that.
-   */
+  /** Calls `wake`, with the time of an entry that was kept, until the result is called. */
   onWork(wake: (keptAt?: number) => void): () => void {
     this.#wakes.add(wake)
     return () => this.#wakes.delete(wake)
   }
 
-  /**
-   * The path of the store's file; known once it is open. A process runs the worker of one receiver
-   * on it.
-   */
+  /** The path of the store's file, known once it is open; one receiver has its worker there. */
   get place(): string | undefined {
     return this.#store.place
   }
 
-  /**
-   * Milliseconds between two searches for expired leases: another process may crash at any time.
-   */
+  /** Milliseconds between searches for expired leases: a process may crash at any time. */
   get sweepEvery(): number {
     return Math.min(
       this.#limits.lease / 3,
@@ -367,10 +359,7 @@ export class DurableInbox extends InboxAdmin implements Inbox {
   }
 }
 
-/**
- * Rejects with `STORE_TIMEOUT` after `ms` milliseconds, whatever the work does; its signal is aborted
- * then.
- */
+/** Rejects with `STORE_TIMEOUT` after `ms` milliseconds, and aborts the signal of the work. */
 function withDeadline<Result>(
   ms: number,
   work: (signal: AbortSignal) => Promise<Result>,

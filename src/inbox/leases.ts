@@ -27,10 +27,7 @@ export interface LeasesDeps {
   wake(): void
 }
 
-/**
- * Milliseconds between the returns of entries that one crash interrupted, and the maximum for all
- * of them.
- */
+/** Milliseconds between the returns of entries after a crash, and the maximum for all of them. */
 const apart = 50
 const spread = 5_000
 const day = 24 * 60 * 60 * 1000
@@ -41,10 +38,7 @@ export class Leases {
   readonly #deps: LeasesDeps
   /** Entries that were claimed here and are not settled, by id. */
   readonly #held = new Map<string, Work>()
-  /**
-   * Later claims of entries that are still at work here, by id: a store that lost a lease, as by a
-   * failover, gives the entry out again. The entry waits until its earlier attempt has ended.
-   */
+  /** Later claims of entries at work here, as after a failover: they wait for the attempt. */
   readonly #again = new Map<string, Work>()
   /** Claims that wait for the store's answer. */
   readonly #claiming = new Set<Promise<void>>()
@@ -128,10 +122,7 @@ export class Leases {
     return this.#deps.store.transaction?.(this.#latestLease(work), handler)
   }
 
-  /**
-   * The lease that an attempt goes on with: the store may have given the entry out again. A replay
-   * and a redrive begin all over.
-   */
+  /** The lease that an attempt continues with: a later claim's, unless all handlers begin again. */
   #latestLease({ lease, attempt, source }: Work): Lease {
     const again = this.#again.get(lease.id)
     const goesOn = again && again.attempt >= attempt && again.source === source
@@ -299,10 +290,7 @@ function highWaterMarkOf({ name, occurredAt, decision }: Occurrence, now: number
 /** Milliseconds for which an entry may be due before the warning. */
 const maxLag = 30_000
 
-/**
- * Warns once if entries wait and no worker claims them: in development, and if a worker of this
- * process could not start. In production the worker's process may be away for a while.
- */
+/** Warns once if entries wait without a worker: in development, or if one could not start here. */
 class WorkerWatch {
   readonly #lag: () => Promise<number>
   #timer: ReturnType<typeof setTimeout> | undefined

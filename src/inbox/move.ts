@@ -2,6 +2,7 @@
 // once. Each step may be repeated, so that an interrupted move continues.
 import { randomUUID } from 'node:crypto'
 import { WebhookError } from '../errors.ts'
+import { sleep } from '../foundation/abortable.ts'
 import {
   type CopyStore,
   type CopyTable,
@@ -82,7 +83,7 @@ export async function moveInbox(
 async function move(from: MoveSide, to: MoveSide, options: MoveOptions): Promise<MoveReport> {
   const isResumed = from.state !== 'none'
   if (to.state !== 'filling' || to.id !== from.id) await assertReady(from, to)
-  for (const side of [from, to]) await assertAlone(side)
+  for (const side of [from, to]) await assertAlone(side, isResumed)
   const id = from.id ?? randomUUID()
   await write(from, { state: 'moving', id })
   if (to.state === 'none') await markTarget(from, to, id)
@@ -141,8 +142,13 @@ async function markTarget(from: MoveSide, to: MoveSide, id: string): Promise<voi
   throw oneInbox()
 }
 
-async function assertAlone({ store, copy }: MoveSide): Promise<void> {
-  const others = await copy.others()
+/** A process that was killed counts as alive for some seconds: a repeated move waits for its end. */
+async function assertAlone({ store, copy }: MoveSide, isResumed: boolean): Promise<void> {
+  let others = await copy.others()
+  for (let tries = isResumed ? 80 : 0; others > 0 && tries > 0; tries--) {
+    await sleep(250)
+    others = await copy.others()
+  }
   if (others === 0) return
   throw new WebhookError(
     'STORE_OWNED',

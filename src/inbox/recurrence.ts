@@ -25,10 +25,7 @@ export async function toRecurrence(
   return toNewEntry({ ...arrival, recurs: true }, deps)
 }
 
-/**
- * The entry for an arrival that could not be parsed before. It searches first, because the store
- * erases a duplicate in the same commit.
- */
+/** Searches before the entry is assigned: the store erases a duplicate in the same commit. */
 export async function assignedEntry(
   store: Pick<InboxStore, 'find'>,
   arrival: Arrival,

@@ -70,10 +70,7 @@ async function noteKeysPurged(store: InboxStore, before: number, now: number): P
   await store.remember(keysPurgedSetting, new TextEncoder().encode(String(Math.floor(before))))
 }
 
-/**
- * The time before which keys were purged, in milliseconds since the epoch; undefined if none were. A
- * time in the future was written by a clock that was ahead.
- */
+/** The time before which keys were purged; undefined if none were, or by a clock that was ahead. */
 export async function keysPurged(store: InboxStore, now: number): Promise<number | undefined> {
   const kept = new TextDecoder().decode(await store.recall(keysPurgedSetting, new Uint8Array()))
   return kept === '' || Number(kept) > now ? undefined : Number(kept)

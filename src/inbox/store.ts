@@ -47,10 +47,7 @@ export interface InboxStore<Tx = unknown> extends WorkStore<Tx>, AdminStore, Met
   readonly name: string
   /** Known before `open`, which verifies what depends on the server. */
   readonly capabilities: StoreCapabilities
-  /**
-   * The path of the store's file, if one process owns it; known once it is open. A second receiver's
-   * worker on the same place replaces the first.
-   */
+  /** The path of the file, once it is open; a second receiver's worker there replaces the first. */
   readonly place?: string | undefined
   /** Copies a whole inbox; there while the store is open, if it can. */
   readonly copy?: CopyStore

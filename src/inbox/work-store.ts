@@ -53,10 +53,7 @@ export interface Inserted {
 export interface Lease {
   readonly id: string
   readonly fence: number
-  /**
-   * The owner of the claim in a shared store, compared together with the fence, because a failover
-   * can give out a fence a second time.
-   */
+  /** The owner of the claim in a shared store: a failover can give out a fence a second time. */
   readonly owner?: number
 }
 
@@ -74,10 +71,7 @@ export interface Claimed extends Lease {
   readonly handled: readonly string[]
   /** Handlers that failed at the attempt before; a crash or a drain keeps them. */
   readonly failed?: readonly string[]
-  /**
-   * No other open entry is in its lane. If this is absent, a worker claims again once it has
-   * settled.
-   */
+  /** No other open entry is in its lane; if absent, a worker claims again once it has settled. */
   readonly isLast?: true
   /** An earlier entry of the lane is dead. */
   readonly gap: boolean
@@ -193,10 +187,7 @@ export interface WorkStore<Tx = unknown> {
    * store returns the leased entries to their lanes without counting an attempt.
    */
   claim(request: ClaimRequest): Promise<ClaimResult>
-  /**
-   * Called before `now` is read for a claim: reads the time again if the process may have been
-   * suspended.
-   */
+  /** Reads the time again if the process may have been suspended; called before a claim. */
   refresh?(): Promise<void>
   /**
    * Called before the first claim. Entries that were stored by a clock that was ahead are due now, and
@@ -211,24 +202,15 @@ export interface WorkStore<Tx = unknown> {
   renew(leases: readonly Lease[], until: number): Promise<void>
   /** Leases that have expired, or whose owner is gone. */
   lapsed(now: number): Promise<readonly Lapsed[]>
-  /**
-   * False if the lease was lost; then nothing has changed. Without a handler it only checks the
-   * lease.
-   */
+  /** False if the lease was lost; then nothing has changed. The handler may be left out. */
   checkpoint(lease: Lease, handler?: string): Promise<boolean>
   /**
    * False if the lease was lost; then nothing has changed. A repeated settlement answers true and
    * changes nothing, as long as nothing else has moved the entry.
    */
   settle(settlement: Settlement): Promise<boolean>
-  /**
-   * Re-files an entry that could not be parsed on arrival: sets lane, relation, name, times and
-   * content, adds its keys, and ends the attempt.
-   */
+  /** Gives an entry that could not be parsed on arrival its lane and keys; ends the attempt. */
   assign(assignment: Assignment): Promise<Assigned>
-  /**
-   * Resolves when it is this handler's turn; `commit` or `rollback` ends the turn. Rejects if the lease
-   * is lost by then.
-   */
+  /** Resolves when it is the handler's turn; rejects if the lease is lost by then. */
   transaction?(lease: Lease, handler: string): Promise<StoreTx<Tx>>
 }

@@ -77,10 +77,7 @@ function readEntry(work: Work, steps: Steps): ReadEntry | Verdict {
   return { ...failed(parsed.code), fatal: work.name === undefined || isRejected }
 }
 
-/**
- * The entry as it reads now, and other events of its body, if it could not be read on arrival or had a name that was not translated
- * yet: it lacks the lane, the aliases and often the key of its event.
- */
+/** The entry as it reads now, if it lacks its lane because it could not be read on arrival. */
 function assignable(
   { delivery, source, name, part }: Work,
   read: Parsed | undefined,
@@ -171,10 +168,7 @@ function isRepeated({ name }: WebhookEvent, work: Work): boolean {
   return last?.name === name && last.entryId !== work.lease.id
 }
 
-/**
- * Handlers that failed before and that this process lacks. During a rolling deployment the event is
- * not done before a process that has them runs them.
- */
+/** Handlers that failed before and that only other processes of a rolling deployment have. */
 function missingHere(
   { failed, handled }: Work,
   dispatcher: Steps['dispatcher'],
@@ -355,10 +349,7 @@ function within(tx: StoreTx, handler: Registration['handler']): Registration['ha
   }
 }
 
-/**
- * Passes the event with its current resource, or unchanged if it names none. Skips the handler if the
- * resource is gone, except for `*.deleted`.
- */
+/** Passes the event with its current resource, and skips the handler if the resource is gone. */
 function refetching(
   { handler }: Registration,
   { steps: { decisions }, withData }: Attempter,

@@ -13,10 +13,7 @@ export interface RunOnceDeps {
   sweep(goesOn: () => boolean): Promise<void>
 }
 
-/**
- * The number of empty claims in a row after which a run ends although a lane is due: a claim may look
- * at some tenants only, and lanes may be locked for a moment.
- */
+/** Empty claims in a row that end a run: a claim may see some tenants only, or locked lanes. */
 const maxEmptyClaims = 100
 
 export async function runOnce(

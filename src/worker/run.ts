@@ -39,9 +39,7 @@ export interface TakenEntry {
 
 /** At most this many milliseconds between two claims of a run that polls. */
 const maxSleep = 1_000
-/**
- * At most this many milliseconds between renewals: after a failover 36 s are left to renew a lease.
- */
+/** Milliseconds between renewals at most: after a failover 36 s are left to renew a lease. */
 const maxBeat = 20_000
 
 const released: Attempted = { verdict: { kind: 'released' }, handled: [] }
@@ -128,10 +126,7 @@ export class WorkerRun {
     this.#wakeUp?.()
   }
 
-  /**
-   * Begins a scope whose handlers are aborted after `ms`; a handler that ran for half of it times
-   * out.
-   */
+  /** Begins a scope whose handlers are aborted after `ms`; after half of it they time out. */
   beginScope(ms: number) {
     const running = new RunningHandlers()
     this.#scopes.add(running)
@@ -175,10 +170,7 @@ export class WorkerRun {
     }
   }
 
-  /**
-   * Ends the run. Handlers are aborted after `grace` milliseconds; the store then has one `timeout` to
-   * settle their entries. A store that hangs must not keep the process.
-   */
+  /** Ends the run: aborts handlers after `grace`, then gives the store one `timeout` to settle. */
   async end(grace: number): Promise<void> {
     this.#ending.abort()
     for (const wake of this.#waiting) wake()

@@ -43,10 +43,7 @@ export class Signals {
     throw invalid('signals is not supported here: this runtime has no process')
   }
 
-  /**
-   * Listens to the signals until the returned function is called. The first signal drains; a second
-   * one ends the process at once, as without a listener.
-   */
+  /** Listens until the returned function is called: a signal drains, a second one ends at once. */
   listen(): () => void {
     this.#users += 1
     if (this.#users === 1) this.#begin()

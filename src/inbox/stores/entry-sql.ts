@@ -95,10 +95,7 @@ function conditions(query: StoreQuery, values: SqlValues, dialect: SqlDialect): 
   return parts
 }
 
-/**
- * Matches part of an id or a name, a key or a lane. Keys and lanes are found once by their indexes,
- * so that only the texts of each row are searched.
- */
+/** Keys and lanes are found once by their indexes, so that only texts are searched in each row. */
 function mentioned(
   { part, keys }: NonNullable<StoreQuery['text']>,
   values: SqlValues,
@@ -115,10 +112,7 @@ function mentioned(
   return `(${parts.join(' or ')})`
 }
 
-/**
- * The latency of each handler among the entries done last. `done` names the entries, and the
- * parameters are `since`, `limit` and `target`.
- */
+/** The latency of each handler among `done`; takes `since`, `limit` and `target`. */
 export function latencySql(done: string, handled: string, parameters: readonly string[]): string {
   const [since, limit, target] = parameters
   const began = 'coalesce(occurred_at, stored_at)'

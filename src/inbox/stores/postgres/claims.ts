@@ -21,9 +21,7 @@ const waitEvery = 100
  */
 class ClaimWindow {
   #from = 0
-  /**
-   * The lowest due time that appeared while a claim was under way: that claim may not have seen it.
-   */
+  /** The lowest due time that a claim under way may not have seen. */
   #lowered = Number.POSITIVE_INFINITY
   #whole = Number.NEGATIVE_INFINITY
 

@@ -6,9 +6,7 @@ export const txMark = "set local idv_webhooks.tx = 'open'"
 /** A handler that hangs in its transaction must not hold back vacuum for ever. */
 export const idleLimit = "set local idle_in_transaction_session_timeout = '60s'"
 
-/**
- * Tells whether a statement found its connection in a transaction that the application left open.
- */
+/** Tells whether the application left a transaction open on the statement's connection. */
 export function wasOpen(sqlState: unknown): boolean {
   return sqlState === '2D000' || sqlState === '25P02'
 }

@@ -7,9 +7,7 @@ import { type Statements, statementError } from './statements.ts'
 const beatEvery = 2_000
 /** A longer silence of all owners is an outage, and counts against none of them. */
 const maxGap = 3 * beatEvery
-/**
- * Milliseconds after which a silent owner counts as gone, if other owners were active meanwhile.
- */
+/** Milliseconds until a silent owner counts as gone, if other owners were active meanwhile. */
 export const grace = 12_000
 const openingSamples = 5
 
@@ -40,10 +38,7 @@ export class Owner {
     this.#timer.unref?.()
   }
 
-  /**
-   * Starts to record which other owners are active. A process without a worker does not: it may be
-   * active while the workers are cut off.
-   */
+  /** Records which other owners are active; only workers may: others are not cut off with them. */
   async watch(): Promise<void> {
     if (this.#watches || this.#isSilent) return
     this.#watches = true
@@ -96,9 +91,7 @@ const step = 1_000
 /** Milliseconds by which two clocks may come apart while the samples are taken. */
 const drift = 50
 
-/**
- * Milliseconds that the system's clock is ahead of the steady clock, which may stop in a freeze.
- */
+/** Milliseconds that the system's clock is ahead of the steady clock, which stops in a freeze. */
 const steadyLag = () => Date.now() - (performance.timeOrigin + performance.now())
 
 /** Follows the database's clock by the times that come with answers. */

@@ -53,10 +53,7 @@ export function eraseCalls(tables: InboxTables): Pick<CallHandlers, 'forget' | '
   }
 }
 
-/**
- * Forgets one page; deliveries are kept between two pages. In the first pass only leased entries are
- * erased: no later handler of them may begin.
- */
+/** Forgets one page; the first pass erases only leased entries, so that no handler begins. */
 function forgetPage(tables: InboxTables, page: Forgetting): ForgottenPage {
   const { open, after, now, newest = tables.newest()?.seq ?? 0 } = page
   const isErased = ({ state }: SizedEntry) => !open || state === 'leased'

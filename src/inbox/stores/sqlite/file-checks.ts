@@ -22,10 +22,7 @@ const networkDisks: readonly number[] = [
   ...[0x00c36400, 0x0bd00bd0, 0x47504653, 0x5346414f, 0x6b414653],
 ]
 
-/**
- * Tells whether other machines may mount the file system too: SQLite cannot trust its locks and
- * syncs.
- */
+/** Tells whether other machines may mount the disk: its locks and syncs cannot be trusted. */
 export function isNetworkDisk({ type }: { readonly type: number }): boolean {
   return networkDisks.includes(type >>> 0)
 }
@@ -137,10 +134,7 @@ export function damagedFile(path: string, cause?: unknown, isUnchanged = false):
   )
 }
 
-/**
- * Remembers the files of an open inbox. The function that it returns names a file that was deleted
- * or replaced since, if any: the cause of a failed statement.
- */
+/** Returns a function that names a file of an open inbox that was deleted or replaced since. */
 export function lossOf(path: string): () => string | undefined {
   const known = [path, `${path}-wal`, `${path}-shm`].map((file) => [file, inodeOf(file)] as const)
   return () => {

@@ -29,9 +29,7 @@ interface NextOpen {
   readonly due: number
 }
 
-/**
- * At most this many tenants are read and served by one claim; the next claim continues after them.
- */
+/** A claim reads and serves at most this many tenants; the next claim continues after them. */
 const maxTenants = 32
 const maxLooked = 256
 
@@ -127,10 +125,7 @@ export class Lanes {
     return this.#sql<{ readonly head: number }>(sql).get(lane)?.head === seq
   }
 
-  /**
-   * Returns the relation of an entry: its own, or the relation that another entry of its lane
-   * named.
-   */
+  /** Returns the relation that the entry names, or that another entry of its lane named. */
   relate({ lane, related, storedAt }: Pick<NewEntry, 'lane' | 'related' | 'storedAt'>) {
     const sql = 'select related from idv_relations where lane = ?'
     const known = this.#sql<{ readonly related: string }>(sql).get(lane)?.related ?? null
@@ -144,10 +139,7 @@ export class Lanes {
     return related
   }
 
-  /**
-   * Returns tenants with due lanes, starting after the tenant that was served last; `last` is the
-   * last one read, if the round was not finished.
-   */
+  /** Returns tenants with due lanes after the last one served; `last` if more were not read. */
   #dueTenants(now: number): { readonly tenants: readonly string[]; readonly last?: string } {
     const nextTenant = this.#sql<{ readonly tenant: string }>(`select tenant from idv_lanes
       where tenant > ? and due is not null order by tenant limit 1`)

@@ -98,10 +98,7 @@ async function openQueue(opening: ThreadOpening, ended = () => {}) {
   return { writer, queue }
 }
 
-/**
- * This connection does not sync. The next settlement syncs the log, and until then a power cut
- * undoes the effects and their checkpoint together.
- */
+/** Does not sync: a power cut before the settlement undoes effects and checkpoint together. */
 function connect(db: SqliteDatabase): HandlerConnection {
   configure(db, 'normal')
   db.exec('pragma wal_autocheckpoint = 0')

@@ -50,10 +50,7 @@ export class WalCheckpoint {
     this.#timer.unref?.()
   }
 
-  /**
-   * Returns false if a reader prevented it for `wait` milliseconds. Most failures lose nothing: the log
-   * stays, and the next commit fails too.
-   */
+  /** Returns false if a reader prevented it for `wait` milliseconds; the log stays then. */
   #tryEmpty(wait: number): boolean {
     try {
       this.#db.exec(`pragma busy_timeout = ${wait}`)

@@ -121,9 +121,7 @@ export class WriteQueue {
     this.#writer.send(calls, this.#answered)
   }
 
-  /**
-   * One function for all batches, because every delivery pays for each function that a call enters.
-   */
+  /** One function for all batches: every delivery pays for each function that a call enters. */
   readonly #answered = (answer: BatchAnswer): void => {
     const batch = this.#sent ?? []
     this.#sent = undefined
