@@ -31,8 +31,7 @@ export function createClientRecord(
     createdAt: now,
     updatedAt: now,
   }
-  const row: ClientRow = { seq: state.nextSeq(), resource }
-  state.saveClient(row)
+  state.saveClient({ resource })
   state.emit('client.created', resource)
   return resource
 }

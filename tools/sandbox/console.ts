@@ -133,10 +133,10 @@ function rowOf({ deliveries }: State, one: DeliverySummary) {
 
 function deliveriesIn(state: State, query: Readonly<Record<string, string>>) {
   const { limit = '', search = '', since = '', ...filter } = query
-  const isFound = ({ id, eventId, resourceId, event }: { [name: string]: unknown }) =>
-    [id, eventId, resourceId, event].some((text) => String(text).includes(search))
-  const all = state.deliveries.list(filter)
-  const fitting = all.filter((one) => one.createdAt >= since && isFound(one))
+  const fitting = state.deliveries.list(filter).filter((one) => {
+    const { id, eventId, resourceId, event, createdAt } = one
+    return createdAt >= since && [id, eventId, resourceId, event].join(' ').includes(search)
+  })
   const { data, pagination } = pageOf(fitting, { page: 1, limit: Number(limit) || 100 })
   return { data: data.map((one) => rowOf(state, one)), pagination }
 }
@@ -218,13 +218,8 @@ async function proved(
   // Nothing in the bytes tells of an address.
   if (own === undefined || authenticity === 'ip') return {}
   const sent = { body: fromBase64(body) ?? new Uint8Array(), headers }
-  const options = {
-    secret: signingSecret(isPublicKey(algorithm) ? ofKeyPair : own, scheme),
-    scheme,
-    authenticity,
-    now: () => new Date(at),
-  }
-  const proof = await verify(sent, options)
+  const secret = signingSecret(isPublicKey(algorithm) ? ofKeyPair : own, scheme)
+  const proof = await verify(sent, { secret, scheme, authenticity, now: () => new Date(at) })
   if (proof.ok) return { ok: true as const }
   return { ok: false as const, code: proof.code, diagnosis: await proof.diagnose() }
 }

@@ -26,10 +26,6 @@ export async function jsonBody(
   if (type !== 'application/json' && !/^application\/[\w.+-]+\+json$/.test(type)) {
     throw new HttpError(400, 'A request with a body must have Content-Type: application/json')
   }
-  const encoding = request.headers.get('content-encoding')?.trim().toLowerCase()
-  if (encoding !== undefined && encoding !== 'identity') {
-    throw new HttpError(400, 'The request body must not be compressed')
-  }
   const text = decodeUtf8(bytes)
   const parsed = text === undefined ? undefined : parseJson(text)
   if (text === undefined || !parsed) {

@@ -68,11 +68,9 @@ export function startOptions(
 export function checkSameStart(options: SandboxOptions, saved: StartOptions): void {
   const given = startOptions(options, options.seed ?? saved.seed)
   for (const name of ['seed', 'now', 'secret', 'subscriptions'] as const) {
-    const isSame =
-      name === 'seed'
-        ? String(given.seed) === String(saved.seed)
-        : JSON.stringify(given[name]) === JSON.stringify(saved[name])
-    if (given[name] === undefined || isSame) continue
+    // A command line gives a seed as text.
+    const textOf = (value: unknown) => JSON.stringify(name === 'seed' ? String(value) : value)
+    if (given[name] === undefined || textOf(given[name]) === textOf(saved[name])) continue
     throw invalid(
       `createSandbox: the data file was started with another ${name}: leave ${name} out and change it under /_sandbox, or use another file`,
     )

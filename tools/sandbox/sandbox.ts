@@ -1,5 +1,6 @@
 // The sandbox as its user holds it: created from checked options, with its calls and its ports.
 
+import { once } from 'node:events'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { WebhookError } from '../../src/errors.ts'
@@ -224,13 +225,8 @@ async function serveOn(
     fetch: (request) => fetch(request),
     overrideGlobalObjects: false,
   }) as Server
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(port, host, () => {
-      server.off('error', reject)
-      resolve()
-    })
-  })
+  server.listen(port, host)
+  await once(server, 'listening')
   const bound = (server.address() as AddressInfo).port
   // A wildcard address cannot be called.
   const reached = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host

@@ -63,7 +63,6 @@ export class State {
   readonly #initial: Snapshot
   readonly #file: DataFile | undefined
   #secret: string
-  #seq = 0
 
   constructor(options: StateOptions) {
     const { start, saved, data, source = systemClock } = options
@@ -110,10 +109,6 @@ export class State {
 
   get secret(): string {
     return this.#secret
-  }
-
-  nextSeq(): number {
-    return ++this.#seq
   }
 
   takeRate(organizationId: string, limit: number): RateVerdict {
@@ -209,7 +204,6 @@ export class State {
       random: this.random.dump(),
       faults: this.faults.dump(),
       state: {
-        seq: this.#seq,
         verifications: [...this.verifications.values()],
         clients: [...this.clients.values()],
         outbox: this.outbox,
@@ -223,7 +217,6 @@ export class State {
     this.#secret = next.secret
     this.clock.load(next.clock)
     this.faults.load(next.faults)
-    this.#seq = state.seq
     this.organizations.load(state)
     this.outbox.splice(0, this.outbox.length, ...state.outbox)
     this.verifications.clear()

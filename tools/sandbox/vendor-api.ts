@@ -18,13 +18,12 @@ function isSigned({ method, url, headers }: Request, key: string): boolean {
   return verify('sha256', Buffer.from(`${method}&${pathname}${search}`), key, digest)
 }
 
-/** How a vendor gives the public key of its signature by the key's id. */
-const keyRequests: Readonly<Record<string, Pick<VendorCall, 'path' | 'body'>>> = {
-  plaid: {
-    path: '/webhook_verification_key/get',
-    body: { client_id: '{clientId}', secret: '{secret}', key_id: '{id}' },
-  },
-}
+/** Plaid gives the public key of its signature by the key's id. */
+const plaidKey = {
+  method: 'POST',
+  path: '/webhook_verification_key/get',
+  body: { client_id: '{clientId}', secret: '{secret}', key_id: '{id}' },
+} as const
 
 /** Mounts the API; a request meets faults before it is answered. */
 export function mountVendorApi(
@@ -34,7 +33,6 @@ export function mountVendorApi(
 ): void {
   const { vendor, credentials } = state
   const isYoti = vendor?.name === 'yoti'
-  const keys = vendor && keyRequests[vendor.name]
   const routes = (vendor?.decisions ?? []).map((decision) =>
     routeOf(decision.request, credentials, (id, context) => {
       if (isYoti && !isSigned(context.req.raw, credentials.secret)) throw unauthorized()
@@ -42,12 +40,11 @@ export function mountVendorApi(
       return recordOf(decision, row, context.get('fault') === 'stale-record')
     }),
   )
-  if (keys) {
+  if (vendor?.name === 'plaid') {
     const { jwk } = publicKeyOf(state.secret, vendor.scheme) ?? {}
+    const keyOf = (id: string) => ({ ...found(jwk?.kid === id ? jwk : undefined, 'Key') })
     routes.push(
-      routeOf({ method: 'POST', ...keys }, credentials, (id) => ({
-        key: { ...found(jwk?.kid === id ? jwk : undefined, 'Key'), expired_at: null },
-      })),
+      routeOf(plaidKey, credentials, (id) => ({ key: { ...keyOf(id), expired_at: null } })),
     )
   }
   for (const { request } of vendor?.decisions ?? []) {
@@ -60,14 +57,12 @@ export function mountVendorApi(
   mount(app, routes)
 }
 
-type Respond = (id: string, context: Context) => object
-
 const unauthorized = () => new HttpError(401, 'Missing or invalid credentials of the API')
 
 function routeOf(
   request: Omit<VendorCall, 'baseUrl'>,
   credentials: ApiCredentials,
-  answer: Respond,
+  answer: (id: string, context: Context) => object,
 ): MountedRoute {
   const { method = 'GET', headers = {}, body, form } = request
   const [path = '', query = ''] = request.path.split('?')

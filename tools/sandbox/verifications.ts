@@ -32,7 +32,6 @@ export function createVerification(
   const client = linkedClient(state, organization, input.clientId)
   const resource = newResource(state, organization, { input, client })
   const row: VerificationRow = {
-    seq: state.nextSeq(),
     resource,
     score: null,
     completed: {},

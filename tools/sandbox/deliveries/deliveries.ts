@@ -47,7 +47,6 @@ export class Deliveries {
   /** The reordered delivery of each subscription that waits for the next one to pass it. */
   readonly #waiting = new Map<string, string>()
   #queue = this.#newQueue()
-  #seq = 0
 
   constructor(options: DeliveriesOptions) {
     this.#options = options
@@ -74,7 +73,6 @@ export class Deliveries {
     const context = {
       ...this.#options,
       now: clock.now(),
-      nextSeq: () => ++this.#seq,
       eventId(name: string) {
         const id = ids.get(name) ?? `evt_${random.uuid()}`
         ids.set(name, id)
@@ -135,7 +133,6 @@ export class Deliveries {
     for (const map of [this.#scheduled, this.#waiting, this.#rows]) map.clear()
     this.subscriptions.load(subscriptions)
     for (const row of deliveries) this.#rows.set(row.id, row)
-    this.#seq = deliveries.at(-1)?.seq ?? 0
     for (const row of deliveries) this.#plan(row)
   }
 
@@ -293,7 +290,7 @@ function waitAfter(attempts: readonly Attempt[], vendor: Vendor | undefined): nu
 }
 
 /** A delivery without its bytes and without measured times. */
-function summary({ body: _, signature: __, seq: ___, ...row }: DeliveryRow): DeliverySummary {
+function summary({ body: _, signature: __, ...row }: DeliveryRow): DeliverySummary {
   const attempts = row.attempts.map(({ request: _, durationMs: __, response, ...rest }) =>
     defined({ ...rest, status: response?.status }),
   )
@@ -305,6 +302,6 @@ export function unmeasured(row: DeliveryRow): DeliveryRow {
   return { ...row, attempts: row.attempts.map(({ durationMs: _, ...rest }) => rest) }
 }
 
-export function details({ signature: _, seq: __, ...row }: DeliveryRow): SandboxDelivery {
+export function details({ signature: _, ...row }: DeliveryRow): SandboxDelivery {
   return row
 }

@@ -23,7 +23,6 @@ export interface PlanContext {
   readonly now: Date
   readonly random: SeededRandom
   readonly faults: FaultRules
-  readonly nextSeq: () => number
   /** One id for each name of an occurrence, shared by all subscriptions. */
   readonly eventId: (name: string) => string
   /** The reordered delivery of each subscription that waits for the next one to pass it. */
@@ -103,7 +102,7 @@ interface PlannedVariant extends Variant {
 function toRow(
   subscription: SubscriptionRow,
   { occurrence, fault, padding = 0, delay = 0, ...variant }: PlannedVariant,
-  { now, random, nextSeq, vendor, ...context }: PlanContext,
+  { now, random, vendor, ...context }: PlanContext,
 ): DeliveryRow | undefined {
   const { occurredAt, data } = occurrence
   // A vendor knows no legacy names.
@@ -123,7 +122,6 @@ function toRow(
   const status: DeliveryRow['status'] = dropped ? 'dropped' : state
   return defined({
     id: random.uuid(),
-    seq: nextSeq(),
     subscriptionId: subscription.id,
     eventId,
     event: name,

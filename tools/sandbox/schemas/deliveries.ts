@@ -75,7 +75,6 @@ export const deliverySummarySchema = z.object({
 })
 
 export const deliveryRowSchema = deliverySchema.extend({
-  seq: z.int().min(0),
   /** The headers of its signature; a later attempt has them again if they state no time. */
   signature: headers.optional(),
 })

@@ -32,7 +32,6 @@ const trailEntry = z.object({
 })
 
 const verification = z.object({
-  seq: count,
   resource: z.looseObject({ ...verificationSchema.shape, id: text }),
   /** Null until the subject has submitted. */
   score: z.number().min(0).max(100).nullable(),
@@ -48,7 +47,6 @@ const verification = z.object({
 })
 
 const client = z.object({
-  seq: count,
   resource: z.looseObject({ ...clientSchema.shape, id: text }),
 })
 
@@ -96,7 +94,6 @@ export const snapshotSchema = z.object({
   random: count,
   faults: z.array(z.object({ fault: faultSchema, struck: count, seen: count })),
   state: z.object({
-    seq: count,
     /** Each organization's rate window: its start, and the requests in it. */
     rates: z.record(z.string(), z.tuple([z.number(), count])),
     verifications: z.array(verification),
