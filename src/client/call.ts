@@ -31,11 +31,7 @@ export interface Target {
 
 const optionNames: readonly (keyof CallOptions)[] = ['signal', 'timeout', 'background']
 
-/**
- * Checks a call and builds its request.
- *
- * @throws ValidationError; WebhookError `OPTION_INVALID`; the signal's reason
- */
+/** @throws ValidationError; WebhookError `OPTION_INVALID`; the signal's reason */
 export function prepared(target: Target, { endpoint, id, query, body, options = {} }: Call) {
   checkOptionNames(endpoint, options, optionNames)
   const contract = endpoints[endpoint]

@@ -58,11 +58,7 @@ const names: readonly (keyof ClientOptions)[] = [
   'now',
 ]
 
-/**
- * Checks the options and prepares what the calls share.
- *
- * @throws WebhookError `OPTION_INVALID`
- */
+/** @throws WebhookError `OPTION_INVALID` */
 export function createSender(options: ClientOptions): Sender {
   checkOptionNames('createClient', options, names)
   const { apiKey, timeout = 30_000, pathFamily = 'canonical', now = systemClock } = options
@@ -100,11 +96,7 @@ export function createSender(options: ClientOptions): Sender {
 /** The segment that every base address ends with (section 9). */
 const version = '/v2/api'
 
-/**
- * Checks a base address and returns it without a trailing slash.
- *
- * @throws WebhookError `OPTION_INVALID`
- */
+/** A base address without a trailing slash. @throws WebhookError `OPTION_INVALID` */
 function checkedBaseUrl(baseUrl: unknown): string {
   const example = `the service's address with its version, e.g. https://api.example.com${version}`
   const refuse = (why: string) => invalid(`baseUrl must be ${example}; ${why}`)

@@ -59,10 +59,7 @@ export function createLimiter(options: LimiterOptions = {}): Limiter {
   return new SlidingWindow(perMinute, () => now().getTime())
 }
 
-/**
- * Whenever the service counts a request, and whatever its window is, that window never exceeds the
- * limit.
- */
+/** Whenever the service counts a request, no window of it exceeds the limit. */
 class SlidingWindow implements Limiter {
   readonly #perMinute: number
   readonly #time: () => number

@@ -386,11 +386,7 @@ const tenantMissing = () =>
     'reconcile: deliveries of this receiver have tenants: pass the tenant whose records the client reads, or null for none',
   )
 
-/**
- * Checks the options before the first run: the start, and the inbox.
- *
- * @throws WebhookError `INBOX_INVALID`, `OPTION_INVALID`
- */
+/** @throws WebhookError `INBOX_INVALID`, `OPTION_INVALID` */
 export function checkReconcile(options: ReconcileOptions): void {
   const run = prepared(options)
   if (options.since !== undefined) boundsOf(run, options.since)

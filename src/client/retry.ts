@@ -31,11 +31,7 @@ const defaults: RetryPolicy = {
   maxRetryAfter: 120_000,
 }
 
-/**
- * Checks the option: `false` for no retries, a number of them, or an object.
- *
- * @throws WebhookError `OPTION_INVALID`
- */
+/** @throws WebhookError `OPTION_INVALID` */
 export function retryPolicy(option: false | number | RequestRetryOptions = {}): RetryPolicy {
   const retries = option === false ? 0 : option
   const given = typeof retries === 'number' ? { retries } : retries

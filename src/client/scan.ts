@@ -25,10 +25,7 @@ interface ScanOptions {
   readonly asking: CallOptions
 }
 
-/**
- * Reads the records updated since a bound, then records that moved to the front meanwhile or have
- * expired.
- */
+/** Reads what was updated since a bound, then what moved to the front meanwhile or has expired. */
 async function* scanVerifications(
   api: Lists,
   { from, asking }: ScanOptions,

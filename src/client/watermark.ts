@@ -54,11 +54,7 @@ export async function rememberedBy(keeper: Keeper | undefined, now: Date): Promi
   return Math.min(days === undefined ? looked : days * 24 * hour - ahead, known)
 }
 
-/**
- * The bound of a stream. `remembered` are milliseconds.
- *
- * @throws WebhookError `OPTION_INVALID`
- */
+/** `remembered` are milliseconds. @throws WebhookError `OPTION_INVALID` */
 export function boundOf(
   since: Date | string | Watermark,
   stream: Stream,
@@ -108,11 +104,7 @@ export function nextPosition(newest: number | undefined, { reached, since }: Bou
 /** A date without a time is UTC; a time of day needs its zone. */
 const iso = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d))?$/i
 
-/**
- * Milliseconds since the epoch.
- *
- * @throws WebhookError `OPTION_INVALID`
- */
+/** Milliseconds since the epoch. @throws WebhookError `OPTION_INVALID` */
 export function timeOf(value: unknown, what: string): number {
   if (value instanceof Date || (typeof value === 'string' && iso.test(value))) {
     const time = new Date(value).getTime()

@@ -89,10 +89,7 @@ function mountGuards(app: Hono, options: AppOptions): void {
 
 const address = /^(\d{1,3}(\.\d{1,3}){3}|\[[\da-f:.]+\])$/i
 
-/**
- * Throws 403 for a request whose Host is not a name of this machine: a page can have a name resolved
- * to loopback (DNS rebinding).
- */
+/** Throws 403 for a Host that does not name this machine: a page can rebind a name to loopback. */
 function guardHost({ headers }: Request, { listenHost, hosts }: AppOptions): void {
   const listened = listenHost()
   const name = headers.get('host')?.replace(/:\d+$/, '').toLowerCase()
@@ -173,10 +170,7 @@ async function meetFault(
   context.res = new Response(text.slice(0, Math.ceil(text.length / 2)), context.res)
 }
 
-/**
- * Returns the organization of a request, to which every look-up is then bound. Checks the key, the
- * plan, the subscription and the rate, in this order (sections 5 and 8).
- */
+/** Checks key, plan, subscription and rate, in this order (sections 5 and 8). */
 function authenticate(state: State, request: Request, rate: AppOptions['rateLimit']): Organization {
   const key = request.headers.get('x-api-key')
   const organization = key ? state.organizations.ofKey(key) : undefined
@@ -213,10 +207,7 @@ function httpErrorOf(error: Error): HttpError {
 
 // The page behind an invitation's link (section 4.1), which the console renders.
 
-/**
- * Shows the page of a token. POST completes a step, checking its fields when they come with
- * `filled=yes`, or all steps with `step=all` or without a step.
- */
+/** Shows the page of a token; POST completes a step, or all, and checks fields with `filled=yes`. */
 async function subjectPage(state: State, token: string, request: Request): Promise<Response> {
   const row = [...state.verifications.values()].find((one) => one.resource.accessToken === token)
   if (!row) return messageResponse('This link is not valid.', 404)
@@ -252,10 +243,7 @@ function viewOf(row: VerificationRow, returnUrl: unknown) {
   }
 }
 
-/**
- * The page links to the address and never redirects, and only to web addresses: an unauthenticated
- * client may have chosen it.
- */
+/** Links only to web addresses: an unauthenticated client may have chosen it. */
 function webAddress(text: unknown): URL | undefined {
   const url = typeof text === 'string' ? URL.parse(text) : null
   return url && /^https?:$/.test(url.protocol) ? url : undefined

@@ -64,11 +64,7 @@ function callsOf<Place extends keyof typeof names, Part extends Calls<Place>>(
   return Object.fromEntries(calls)
 }
 
-/**
- * Makes a call.
- *
- * @throws WebhookError `OPTION_INVALID` with every field that is wrong
- */
+/** @throws WebhookError `OPTION_INVALID` with every field that is wrong */
 export function called<Result>(name: string, call: () => Result): Result {
   const reject = (error: unknown): never => {
     if (!(error instanceof HttpError)) throw error

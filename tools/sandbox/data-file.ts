@@ -5,11 +5,7 @@ import { fieldErrors } from '../../src/client/call.ts'
 import { reasonOf, WebhookError } from '../../src/errors.ts'
 import { type SavedState, savedStateSchema } from './schemas/snapshot.ts'
 
-/**
- * Reads a data file; returns undefined if it does not exist yet.
- *
- * @throws WebhookError `DATA_FILE_FAILED` if it cannot be read or holds something else
- */
+/** Undefined if it does not exist yet. @throws WebhookError `DATA_FILE_FAILED` */
 export async function readDataFile(path: string): Promise<SavedState | undefined> {
   let value: unknown
   try {
@@ -44,11 +40,7 @@ export class DataFile {
     this.saved().catch(() => {})
   }
 
-  /**
-   * Resolves when every change made so far is on the disk.
-   *
-   * @throws WebhookError `DATA_FILE_FAILED`
-   */
+  /** Resolves when every change is on the disk. @throws WebhookError `DATA_FILE_FAILED` */
   saved(): Promise<void> {
     if (!this.#isChanged) return this.#writing
     this.#next ??= this.#writing.catch(() => {}).then(() => this.#write())

@@ -12,10 +12,7 @@ export function createEvents() {
   return new EventEmitter<{ change: [type: string, data: unknown] }>().setMaxListeners(0)
 }
 
-/**
- * Streams further events until the request or the sandbox ends. A watcher that comes back, with
- * `Last-Event-ID`, first gets an event that asks it to read the state again.
- */
+/** Streams events; a watcher that comes back is first asked to read the state again. */
 export function streamEvents(
   context: Context,
   events: ReturnType<typeof createEvents>,

@@ -59,12 +59,7 @@ export function startOptions(
   })
 }
 
-/**
- * Rejects options that differ from those of an existing data file; options that are left out keep
- * their values.
- *
- * @throws WebhookError `OPTION_INVALID`
- */
+/** @throws WebhookError `OPTION_INVALID` for options that differ from those of the data file */
 export function checkSameStart(options: SandboxOptions, saved: StartOptions): void {
   const given = startOptions(options, options.seed ?? saved.seed)
   for (const name of ['seed', 'now', 'secret', 'subscriptions'] as const) {

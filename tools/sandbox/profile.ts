@@ -9,9 +9,7 @@ export const profile = {
     timeoutMs: 10_000,
     /** The number of one subscription's deliveries that may be in flight at once. */
     concurrency: 8,
-    /**
-     * Seconds before the second, third, … attempt; after the last attempt the delivery has failed.
-     */
+    /** Seconds before the second, third, … attempt. */
     retryDelaysSeconds: [5, 30, 120, 600, 3600, 21_600, 86_400],
     /** A longer `Retry-After` is cut to this. */
     retryAfterMaxSeconds: 86_400,

@@ -180,11 +180,7 @@ export class State {
     await this.saved()
   }
 
-  /**
-   * Resolves when every change made so far is in the data file, if there is one.
-   *
-   * @throws WebhookError `DATA_FILE_FAILED`
-   */
+  /** Resolves when every change is in the data file. @throws WebhookError `DATA_FILE_FAILED` */
   async saved(): Promise<void> {
     await this.#file?.saved()
   }

@@ -117,10 +117,7 @@ function invite(state: State, resource: Resource): void {
   })
 }
 
-/**
- * Acts on a verification; `force` takes every step, legal or not. Throws 409 `ILLEGAL_TRANSITION`
- * with the allowed actions, before anything has changed.
- */
+/** Throws 409 `ILLEGAL_TRANSITION` before anything has changed; `force` takes every step. */
 export function act(
   state: State,
   row: VerificationRow,

@@ -34,11 +34,7 @@ export interface AttemptOptions {
 /** No more of an answer's body is read and kept. */
 const keptBody = 16_384
 
-/**
- * The body and the signature headers of an attempt: the first attempt's, or new ones if the scheme signs
- * a time, which would be outside the receiver's tolerance later. A recorded delivery that is sent again
- * keeps its time.
- */
+/** Signs again if the scheme states a time; a recorded delivery keeps the time of its record. */
 export async function signed(
   row: Pick<DeliveryRow, 'body' | 'eventId' | 'signature' | 'recorded' | 'createdAt'>,
   secrets: readonly Secret[],

@@ -63,10 +63,7 @@ export class Deliveries {
     clock.settleWith(() => this.#queue.idle())
   }
 
-  /**
-   * Makes and keeps the deliveries of an occurrence before it returns, of one subscription if `only`
-   * names it; sends them later.
-   */
+  /** Keeps the deliveries of an occurrence, of one subscription if `only` names it; sends them later. */
   emit(occurrence: ResourceEvent, only?: string): void {
     const { clock, random } = this.#options
     const ids = new Map<string, string>()
@@ -274,10 +271,7 @@ function isSuccess({ response }: Attempt, vendor: Vendor | undefined): boolean {
   return vendor?.delivery.success === 200 ? status === 200 : status >= 200 && status < 300
 }
 
-/**
- * Seconds until the next attempt; undefined if the retries are spent. The answer can ask for a later
- * attempt, never for an earlier one.
- */
+/** Seconds until the next attempt, which the answer can delay; undefined if the retries are spent. */
 function waitAfter(attempts: readonly Attempt[], vendor: Vendor | undefined): number | undefined {
   const { retryDelaysSeconds, retryAfterMaxSeconds } = profile.delivery
   const ofVendor = vendor?.delivery.retries?.map((milliseconds) => milliseconds / 1000)

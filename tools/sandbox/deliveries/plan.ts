@@ -95,10 +95,7 @@ interface PlannedVariant extends Variant {
   readonly fault: PlannedFault | undefined
 }
 
-/**
- * A row, and when it is due. `reorder` swaps two deliveries: the second is sent first, even if it has
- * a fault of its own.
- */
+/** A row, and when it is due: `reorder` swaps two deliveries, the second is sent first. */
 function toRow(
   subscription: SubscriptionRow,
   { occurrence, fault, padding = 0, delay = 0, ...variant }: PlannedVariant,

@@ -116,10 +116,7 @@ export function signingSecrets({ secret, previous }: SubscriptionRow, now: Date)
   return overlaps ? [secret, previous.secret] : [secret]
 }
 
-/**
- * The names under which a subscription receives an event: a legacy filter gives the legacy name
- * (section 6, rule 2), filters of both forms give both.
- */
+/** Legacy filters give the legacy name (section 6, rule 2), filters of both forms give both. */
 export function namesFor(filters: readonly string[], name: EventName): string[] {
   const fitting = filters.filter((filter) => covers(canonicalName(filter), name))
   const legacy = fitting.some(isLegacyName) ? legacyNameOf(name) : undefined
