@@ -26,7 +26,7 @@ import { toNode } from 'idv-webhooks/node'
 import { createSandbox } from 'idv-webhooks/sandbox'
 import { capture, fakeClock, fixture, replay, signedDelivery } from 'idv-webhooks/testing'
 import { vendors } from 'idv-webhooks/vendors'
-import { expect, test, vi } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 
 const secret = 'a-secret-of-the-mistakes'
 const make = (options: object) => () => createReceiver({ secret, ...options } as never)
@@ -234,4 +234,12 @@ test.each([
     const [first] = (error as Error).stack?.match(/^ {4}at .*$/m) ?? []
     expect(first).toContain('mistakes.test.ts')
   }
+})
+
+test('a misspelt event is answered with what begins alike in production too', () => {
+  vi.stubEnv('NODE_ENV', 'production')
+  onTestFinished(() => void vi.unstubAllEnvs())
+  const receiver = createReceiver({ secret: 'a-secret-of-thirty-two-characters' })
+  const misspelt = 'verification.aproved' as 'verification.approved'
+  expect(() => receiver.on(misspelt, () => {})).toThrow('Known: verification.approved.')
 })

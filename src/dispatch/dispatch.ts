@@ -1,5 +1,5 @@
 // The registered handlers, and which of them run for an event.
-import { checkChoice, checkOptionNames, invalid, shown, suggestion } from '../foundation/check.ts'
+import { checkChoice, checkOptionNames, hint, invalid, shown } from '../foundation/check.ts'
 import { warnOnce } from '../foundation/warn.ts'
 import type { WebhookEvent } from '../protocol/events.ts'
 import { canonicalName, covers, isLegacyName, reversalName } from '../protocol/names.ts'
@@ -155,25 +155,18 @@ export class Dispatcher {
     }
     const known = [...this.#names, ...familiesOf(this.#names), reversalName, '*']
     if (known.includes(pattern)) return pattern
+    // A bundle for production has no hints: it names what begins alike.
+    const begin = String(pattern).replace(/(\..).*$/, '$1')
+    const near = known.filter((one) => one.startsWith(begin)).join(', ')
+    const next = hint(pattern, known) || (near && ` Known: ${near}.`)
     throw invalid(
-      `unknown event name: got ${shown(pattern)}.${suggestionOf(pattern, this.#names, known)} For events that this version does not know, use fallback() or '*'`,
+      `unknown event name: got ${shown(pattern)}.${next} For events that this version does not know, use fallback() or '*'`,
       'EVENT_NAME_UNKNOWN',
     )
   }
 }
 
 const takesReversal = ({ patterns }: Registration) => patterns.includes(reversalName)
-
-/** Suggests the closest name; for `approved`, the name that ends with it. */
-function suggestionOf(
-  pattern: unknown,
-  names: readonly string[],
-  known: readonly string[],
-): string {
-  if (typeof pattern !== 'string') return ''
-  const whole = names.find((name) => name.endsWith(`.${pattern}`))
-  return whole === undefined ? suggestion(pattern, known) : ` Did you mean '${whole}'?`
-}
 
 /** @throws WebhookError `HANDLER_INVALID` */
 function checkHandlerOptions(what: string, options: HandlerOptions): void {

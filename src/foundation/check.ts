@@ -14,6 +14,8 @@ export function invalid(
 
 /** Returns ` Did you mean 'x'?`, or nothing if no known name is close enough. */
 export function suggestion(name: string, known: readonly string[]): string {
+  const ending = known.find((one) => one.endsWith(`.${name}`))
+  if (ending) return ` Did you mean '${ending}'?`
   let close = ''
   let least = Math.min(name.length, Math.max(2, Math.floor(name.length / 3)) + 1)
   for (const candidate of known) {
@@ -25,7 +27,7 @@ export function suggestion(name: string, known: readonly string[]): string {
 }
 
 /** The suggestion, left out of bundles for production: the message lists the names anyhow. */
-function hint(value: unknown, known: readonly string[]): string {
+export function hint(value: unknown, known: readonly string[]): string {
   try {
     // Keep `process.env.NODE_ENV` literal: bundlers replace it, and drop the branch.
     if (process.env.NODE_ENV !== 'production') return suggestion(String(value), known)
@@ -67,11 +69,7 @@ export function checkOptionNames(
   throw invalid(`${by} has no option '${unknown.slice(0, 30)}'.${next}`, code)
 }
 
-/**
- * @throws WebhookError `OPTION_INVALID` for a value that is not in the list
- *
- *  @throws WebhookError `OPTION_INVALID` for a value that is not one of those allowed
- */
+/** @throws WebhookError `OPTION_INVALID` for a value that is not in the list */
 export function checkChoice(
   name: string,
   value: unknown,

@@ -228,25 +228,22 @@ function byFunction(
     }
   }
   return ({ value, exact = value }, arrival) => {
-    const precise = readingOf(exact, arrival)
-    // A function that wants numbers may have rounded the id.
-    const reading = precise ?? (exact === value ? undefined : readingOf(value, arrival))
+    const reading = readingOf(exact, arrival)
     const isTrusted = typeof trustIds === 'function' ? trustIds(exact) : trustIds
-    const trust = { isExact: precise !== undefined, isTrusted }
-    if (Array.isArray(reading)) return allOf(reading.map((one) => envelopeOf(one, trust)))
-    return envelopeOf(reading as EnvelopeReading | undefined, trust)
+    if (Array.isArray(reading)) return allOf(reading.map((one) => envelopeOf(one, isTrusted)))
+    return envelopeOf(reading as EnvelopeReading | undefined, isTrusted)
   }
 }
 
 function envelopeOf(
   reading: EnvelopeReading | undefined,
-  { isExact, isTrusted }: { readonly isExact: boolean; readonly isTrusted: boolean },
+  isTrusted: boolean,
 ): ReadEnvelope | undefined {
   if (typeof reading?.name !== 'string' || reading.name === '') return undefined
   const entity = entityIn(reading)
   if (entity === null) return undefined
   const { name, data, receivedName } = reading
-  const id = isExact ? idOf(reading.id) : undefined
+  const id = idOf(reading.id)
   const occurredAt = toDate(reading.occurredAt)
   return { name, receivedName, id, key: isTrusted ? id : undefined, occurredAt, entity, data }
 }

@@ -40,9 +40,9 @@ export interface Evidence {
 
 /** The most claims and the most keys that are tried with each variant. */
 const maxTried = 2
-/** Bytes of the largest body that is parsed, and of its longest respelling as a multiple of it. */
+/** The bytes and the levels of the largest body that is parsed: indentation grows with both. */
 const maxParsedBytes = 64 * 1024
-const maxGrowth = 4
+const maxLevels = 32
 
 /** Diagnoses that wait, each of which holds an unproved body. */
 const maxWaiting = 64
@@ -167,11 +167,11 @@ function* bodyVariants(body: Uint8Array): Generator<readonly [BodyCause, Uint8Ar
   else yield ['byte-order-mark', concat([Uint8Array.from(mark), body])]
   if (body.length > maxParsedBytes) return
   const text = decodeUtf8(body)
-  const json = text === undefined ? undefined : parseJson(text)
+  const json = text === undefined ? undefined : parseJson(text, maxLevels)
   if (json === undefined) return
   const bytes = bytesIn(json.value)
   if (bytes) yield ['bytes-as-json', bytes]
-  for (const spelling of spellings(json.value, body.length * maxGrowth)) {
+  for (const spelling of spellings(json.value)) {
     yield ['body-reserialized', utf8.encode(spelling)]
     yield ['body-reserialized', utf8.encode(`${spelling}\n`)]
   }
@@ -186,9 +186,9 @@ function bytesIn(json: unknown): Uint8Array | undefined {
   return numbers.every(isByte) ? Uint8Array.from(numbers) : undefined
 }
 
-/** The ways in which common serializers spell the same JSON, none longer than `most` letters. */
-function* spellings(json: unknown, most: number): Generator<string> {
-  for (const basic of layouts(json, most)) {
+/** The ways in which common serializers spell the same JSON. */
+function* spellings(json: unknown): Generator<string> {
+  for (const basic of layouts(json)) {
     yield basic
     const escaped = basic.replace(/[^\x20-\x7e\s]/g, escapeUnicode)
     if (escaped !== basic) yield escaped
@@ -197,12 +197,10 @@ function* spellings(json: unknown, most: number): Generator<string> {
   }
 }
 
-function* layouts(json: unknown, most: number): Generator<string> {
+function* layouts(json: unknown): Generator<string> {
   yield JSON.stringify(json)
   yield JSON.stringify(sortKeys(json))
   for (const indent of [2, 4, '\t']) {
-    const width = typeof indent === 'number' ? indent : 1
-    if (indentation(json, width) > most) continue
     const pretty = JSON.stringify(json, null, indent)
     yield pretty
     if (indent !== 2) continue
@@ -211,16 +209,6 @@ function* layouts(json: unknown, most: number): Generator<string> {
       .replace(/([[{]) /g, '$1')
       .replace(/ ([\]}])/g, '$1')
   }
-}
-
-/** The number of letters that indentation adds: it grows with depth times elements. */
-function indentation(json: unknown, width: number, depth = 1): number {
-  if (typeof json !== 'object' || json === null) return 0
-  let letters = 0
-  for (const value of Object.values(json)) {
-    letters += depth * width + 1 + indentation(value, width, depth + 1)
-  }
-  return letters
 }
 
 const escapeUnicode = (letter: string) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`

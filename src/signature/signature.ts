@@ -121,14 +121,17 @@ export async function sign(
   const texts = await Promise.all(
     keys.map((key) => signatureText(scheme, key, { bytes, parts, timestamp })),
   )
-  return headerRecord([
+  const entries: (readonly [string | undefined, string | undefined])[] = [
     ...writeHeaders(scheme, texts, timestamp),
-    ...(scheme.timestamp?.header !== undefined
-      ? [[scheme.timestamp.header, timestamp] as const]
-      : []),
-    ...(scheme.id && id !== undefined ? [[scheme.id.header, id] as const] : []),
+    [scheme.timestamp?.header, timestamp],
+    [scheme.id?.header, id],
     ...signed,
-  ])
+  ]
+  return Object.fromEntries(
+    entries.flatMap(([name, value]) =>
+      name === undefined || value === undefined ? [] : [[name.toLowerCase(), value]],
+    ),
+  )
 }
 
 const signNames: readonly (keyof SignOptions)[] = [
@@ -167,15 +170,4 @@ async function signatureText(
     return `${input}.${toBase64url(await key.sign([utf8.encode(input)]))}`
   }
   return encode(await key.sign(of.parts), scheme.encoding === 'any' ? 'hex' : scheme.encoding)
-}
-
-/** Names in lower case, as they arrive; the scheme's own spelling can be read too. */
-function headerRecord(entries: readonly (readonly [string, string])[]): Record<string, string> {
-  const headers: Record<string, string> = {}
-  for (const [name, value] of entries) {
-    const spelled = { value, configurable: true, writable: true }
-    if (name !== name.toLowerCase()) Object.defineProperty(headers, name, spelled)
-    headers[name.toLowerCase()] = value
-  }
-  return headers
 }

@@ -136,11 +136,7 @@ function fixtureOf(name: FixtureName, overrides: FixtureOverrides<FixtureName>):
   } as Fixture
 }
 
-/**
- * @throws WebhookError `OPTION_INVALID` for a field that the envelope lacks
- *
- *  @throws WebhookError `OPTION_INVALID` for what the envelope does not have
- */
+/** @throws WebhookError `OPTION_INVALID` for a field that the envelope lacks */
 function checkOverrides(overrides: object, resource: object): void {
   const field = Object.keys(overrides ?? {}).find((name) => Object.hasOwn(resource, name))
   if (field !== undefined && !envelopeFields.includes(field)) {

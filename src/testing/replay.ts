@@ -48,13 +48,7 @@ export interface ReplayOptions {
 }
 
 const names: readonly (keyof ReplayOptions)[] = [
-  'path',
-  'secret',
-  'scheme',
-  'concurrency',
-  'now',
-  'signal',
-  'onResult',
+  ...(['path', 'secret', 'scheme', 'concurrency', 'now', 'signal', 'onResult'] as const),
 ]
 
 /** The result of one capture. */

@@ -27,13 +27,7 @@ export interface SignedDeliveryOptions {
 }
 
 const names: readonly (keyof SignedDeliveryOptions)[] = [
-  'secret',
-  'scheme',
-  'now',
-  'id',
-  'url',
-  'headers',
-  'tamper',
+  ...(['secret', 'scheme', 'now', 'id', 'url', 'headers', 'tamper'] as const),
 ]
 
 /**
