@@ -24,7 +24,7 @@ const rooms: readonly (readonly [room: string, files: RegExp, lines: number])[] 
   ['worker', /^src\/worker\//, 1_354],
   ['memory', /^src\/inbox\/stores\/memory\//, 25],
   ['sqlite', /^src\/inbox\/stores\/sqlite\//, 2_797],
-  ['postgres', /^src\/inbox\/stores\/postgres\//, 3_427],
+  ['postgres', /^src\/inbox\/stores\/postgres\//, 3_407],
   ['inbox policy and move', /^src\/inbox\//, 3_392],
   ['client', /^src\/client\//, 2_708],
   ['vendors', /^src\/vendors\//, 3_284],

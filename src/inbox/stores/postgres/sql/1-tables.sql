@@ -1,12 +1,9 @@
 -- The tables. A claim reads lanes, so that it touches as many rows as it takes, however long the
 -- backlog; contents stand apart, so that a change of state does not write the payload again.
 
--- `lanes` has a row for each lane with open entries: its head, when that is due (null while it is
--- leased or dead), and a floor below which nothing is open. Text that is compared by range is
--- `collate "C"`: the order of other collations would break the ranges of tenants. `counts` takes
--- changes as rows, which are summed up now and then: a row for each state would make every commit
--- wait for the one before. It has no key, so a publication of all tables would refuse its deletes
--- without a replica identity.
+-- Text that is compared by range is `collate "C"`, because other orders would break the ranges of
+-- tenants. `counts` takes changes as rows, so that no commit waits for another one; it has no key,
+-- so a publication of all tables would refuse its deletes without a replica identity.
 create table idv.settings (name text collate "C" primary key, value bytea not null);
 
 create table idv.owners (
@@ -65,6 +62,7 @@ create table idv.keys (
 create index keys_at on idv.keys (at);
 create index keys_entry on idv.keys (entry);
 
+-- Lanes with open entries: `due` is null while the head is leased or dead, none below `floor` is open.
 create table idv.lanes (
   lane text collate "C" primary key, head bigint, due bigint, floor bigint,
   tenant text collate "C" not null generated always as (

@@ -62,9 +62,8 @@ begin
   return v_alias;
 end $$;
 
--- Compares the keys of an entry with those that are known; new ones are its own from then on, and `p_own`
--- says that it may have some. Other bytes under a known key are a conflict, of which 8 are kept as
--- evidence. The lane must be locked.
+-- Compares the keys of an entry with the known ones, and adds the new ones; with `p_own` it may have
+-- some. Other bytes under a known key are a conflict; 8 are kept as evidence. Its lane must be locked.
 create function idv.meet(
   p_id text, p_at bigint, p_own boolean, p_key text, p_digest text, p_aliases json, p_lane text,
   p_related text, out kind text, out first text, out kept boolean

@@ -25,9 +25,8 @@ begin
   last := v_after;
 end $$;
 
--- One lane that deliveries hold, waited for: one that they arrive in without a pause would never
--- be free. A function of its own: the block that catches is a subtransaction, whose locks would
--- make a multixact of every row that the claim then changes.
+-- Waits for one lane that deliveries hold, because it may never be free otherwise. Its block that
+-- catches is a subtransaction: in `claim` it would make a multixact of every row that changes.
 create function idv.await_due(p_now bigint)
 returns table (lane text, head bigint, tenant text, turn int, place int) language plpgsql as $$
 begin
@@ -40,9 +39,8 @@ exception when lock_not_available then
   return;
 end $$;
 
--- Lanes that are due, locked; those that another transaction holds are passed over. Turns are
--- taken in whole rounds, as many at a time as there is room for. A row without a lane says whom a
--- claim looked at in vain.
+-- Locks lanes that are due and that no other transaction holds, in whole rounds of tenants. A row
+-- without a lane names the tenant that was read last in vain.
 create function idv.due(p_now bigint, p_from bigint, p_limit int, p_served text)
 returns table (lane text, head bigint, tenant text, turn int, place int) language plpgsql as $$
 declare
@@ -81,13 +79,9 @@ begin
   end if;
 end $$;
 
--- Takes the heads of lanes that are due, each with a lease; and gives back what a claim took whose
--- answer was lost.
-
--- Statements over arrays, whose rows are found one by one: joins that hash would read the whole
--- tables, for the planner does not know how few are asked for. Below p_from nothing waits that is
--- known of: dead rows of an index are passed over there. A claim whose answer is late finds its
--- ticket voided.
+-- Leases the heads of lanes that are due. Statements over arrays find rows one by one: the planner
+-- does not know how few are asked for, and would hash whole tables. Below p_from the index has only
+-- dead rows. A claim whose answer is late finds its ticket voided.
 create function idv.claim(
   p_owner int, p_ticket bigint, p_now bigint, p_until bigint, p_limit int, p_from bigint,
   p_wait boolean, p_served text

@@ -153,9 +153,8 @@ begin
     where e.id = x.id and e.fence = x.fence and e.owner = p_owner and e.state || '' = 'leased';
 end $$;
 
--- Gives an entry its lane that could not be read when it arrived, or not as what it is; with the time at
--- which the first of both lanes is due, as the one it leaves may be for long. Evidence runs where it was
--- named: it is not a copy of what it conflicts with.
+-- Gives an entry that could not be read on arrival its lane, and answers when the first of both lanes
+-- is due. Evidence runs where it was named: it is no copy of the entry that it conflicts with.
 create function idv.assign(
   p_entry text, p_data bytea, p_fence int, p_owner int, p_now bigint, out kind text, out due bigint
 ) language plpgsql as $$

@@ -43,11 +43,9 @@ begin
   return true;
 end $$;
 
--- A page of a thousand, of what was there at the first one: deliveries of the same entities wait
--- for no more than one page. Those that are open are skipped from the end of their lanes, and what
--- is at work is erased, so that no later handler of it begins; then all are erased. Whole lanes: a
--- verification may have named one client first, and another one later. A leased entry keeps its
--- lane until its holder is gone: a lane never has two at work.
+-- Forgets a page of 1,000 entries that were there at the first page; deliveries wait for one page at
+-- most. Whole lanes, because a verification may have named two clients, one after the other. A leased
+-- entry keeps its lane until its holder is gone: a lane never has two at work.
 create function idv.forget(
   p_lane text, p_now bigint, p_none boolean, p_open boolean, p_at_lane text, p_at_seq bigint,
   p_newest bigint)

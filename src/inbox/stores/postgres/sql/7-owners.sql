@@ -1,10 +1,8 @@
 -- Who is at work: signs of life by the database's clock, and the leases of those who are gone.
 
--- Owner 0 stands for all of them: `watched` is the time for which any was heard, which stands
--- still during an outage, `gaps` is how often nobody was heard for longer than p_gap, and `since`
--- is when that ended last. An owner remembers both as they were at its own last sign. Who only
--- receives or looks has no p_gap and watches nobody: workers may be cut off meanwhile. Gives the
--- database's time.
+-- Owner 0 stands for all: `watched` is the time for which any was heard, `gaps` counts silences longer
+-- than p_gap, `since` is the end of the last one. An owner has both as of its last sign. Without a
+-- worker it has no p_gap, because workers may be cut off meanwhile. Returns the database's time.
 create function idv.beat(p_owner int, p_gap int) returns bigint language plpgsql as $$
 declare v_now bigint := idv.clock(); v_watched bigint; v_gaps int;
 begin
@@ -32,10 +30,9 @@ create function idv.leave(p_owner int) returns void language sql as $$
   delete from idv.owners where owner = p_owner
 $$;
 
--- An owner is gone once others were watched for the grace since its last sign: what nobody could
--- say during an outage is not held against it. A lease that its living owner does not renew
--- lapses when that had the time to reconnect: where processes come and go, as on a serverless
--- host, nobody is heard for long, and so the second gap without a sign of it will do.
+-- An owner is gone once others were watched for the grace since its last sign: an outage does not
+-- count. A lease that its living owner does not renew lapses when that had the time to reconnect, or,
+-- where processes come and go as on a serverless host, at the second gap without a sign of it.
 create function idv.lapsed(p_owner int, p_now bigint, p_grace int)
 returns table (id text, fence int, attempt int, name text, stored_at bigint, owner int)
 language sql as $$

@@ -21,15 +21,10 @@ begin
   end loop;
 end $do$;
 
--- The server refuses a `commit` with 2D000 where a transaction is open; otherwise nothing is in it.
--- No other sign is sure: with parameters even a transaction of one statement has two times. The
--- last `commit` comes before the answer: a driver that takes the answer for the end, as postgres.js
--- did up to 3.4.7, would not wait for the commit behind it. A procedure that commits cannot have a
--- search_path. A driver sends text and bytes alike, so rows are answered as JSON.
---
--- If the time of a statement is over while it waits for a synchronous standby, the server ends the
--- wait with a warning. That time may have begun before the server says that the statement did, so
--- half of it stands for all.
+-- The server refuses a `commit` with 2D000 if a transaction is open; no other sign is sure. The last
+-- `commit` comes before the answer, which postgres.js up to 3.4.7 takes for the end. A procedure that
+-- commits cannot have a search_path. If the time of a statement ends while it waits for a synchronous
+-- standby, the server only warns; that time may have begun earlier, so half of it stands for all.
 do $do$
 declare
   f record;
