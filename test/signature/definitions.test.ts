@@ -28,7 +28,10 @@ describe('a definition that could not verify what its own sender writes', () => 
   test.each([
     [{ grammar: { prefix: 'v1,' } }, 'comma'],
     [{ grammar: { prefix: ' v1' } }, 'printable'],
-    [{ grammar: { prefix: 5 } }, 'prefix must be text, got number 5'],
+    [
+      { grammar: { prefix: 5 } },
+      'prefix must be printable ASCII without a comma (for that use { list: { prefix } }), got number 5',
+    ],
     [{ grammar: { prefix: 'é=' } }, 'printable'],
     [{ grammar: { prefix: 'HMAC ', optional: true } }, 'optional'],
     [{ grammar: { prefix: 'a=', pairs: { signature: 's' } } }, 'mix of prefix and pairs'],

@@ -248,8 +248,6 @@ describe('a scheme that cannot hold is refused when it is defined', () => {
     [{ grammar: 'odd' }, 'grammar'],
     [{ grammar: { pairs: {} } }, 'grammar'],
     [{ signed: '{timestamp}' }, '{body}'],
-    [{ signed: '{body}.'.repeat(3) }, '{body} 2 times'],
-    [{ signed: `${'{id}.'.repeat(40)}{body}` }, '64 parts'],
     [{ signed: '{body}{nonce}' }, '{nonce}'],
     [{ signed: '{timestamp}.{body}' }, 'timestamp'],
     [{ signed: '{id}.{body}' }, 'id'],

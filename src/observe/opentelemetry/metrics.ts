@@ -69,17 +69,11 @@ export class Metrics {
         this.#attempt(seen)
         break
       case 'settled': {
-        const attributes = {
-          'idv_webhooks.state': seen.state,
-          'messaging.destination.name': this.#label(seen.name),
-        }
+        const name = { 'messaging.destination.name': this.#label(seen.name) }
+        const attributes = { 'idv_webhooks.state': seen.state, ...name }
         this.#settled.add(1, attributes)
         this.#age.record(seen.age / 1_000, attributes)
-        if (seen.state === 'dead') {
-          const name = this.#label(seen.name)
-          const dead = { 'messaging.destination.name': name, 'error.type': seen.reason }
-          this.#deadLetters.add(1, dead)
-        }
+        if (seen.state === 'dead') this.#deadLetters.add(1, { ...name, 'error.type': seen.reason })
         return
       }
       case 'store':
