@@ -142,12 +142,9 @@ export class ServerError extends ApiError<'SERVER_ERROR'> {
   /** Seconds, if the response had a `Retry-After` header. */
   declare readonly retryAfter?: number
 
-  constructor(
-    init: ApiErrorInit<'SERVER_ERROR'>,
-    { retryAfter }: Pick<RateLimitDetails, 'retryAfter'> = {},
-  ) {
+  constructor(init: ApiErrorInit<'SERVER_ERROR'>, retryAfter?: number) {
     super(init)
-    if (retryAfter !== undefined) this.retryAfter = retryAfter
+    Object.assign(this, defined({ retryAfter }))
   }
 }
 

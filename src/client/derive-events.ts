@@ -40,7 +40,8 @@ export function verificationEvents(data: Verification, now: Date): DerivedEvent[
   if (end === 'expired') {
     // It is undocumented whether an expiry touches updatedAt; an early one, by an operator, does.
     const due = parseTime(expiresAt) <= now.getTime()
-    const changedAt = due ? later(updatedAt, expiresAt) : updatedAt
+    const isLate = due && parseTime(expiresAt) > parseTime(updatedAt)
+    const changedAt = isLate ? expiresAt : updatedAt
     events.push(event('verification.expired', changedAt, due ? expiresAt : updatedAt))
   } else if (end) events.push(event(`verification.${end}`, updatedAt))
   return events
@@ -63,9 +64,4 @@ function eventsOf(type: Entity['type'], data: Verification | Client) {
 /** The key of a derived event, equal in every run. */
 export function derivedKey({ name, entity }: Pick<DerivedEvent, 'name' | 'entity'>): string {
   return `reconcile:${name}:${entity.id}`
-}
-
-/** The later of two times; `other` may be unreadable. */
-function later(one: string, other: string): string {
-  return parseTime(other) > parseTime(one) ? other : one
 }

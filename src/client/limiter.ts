@@ -108,7 +108,7 @@ class SlidingWindow implements Limiter {
     const at = this.#time()
     for (const one of this.#counted) if (one.until <= at) this.#counted.delete(one)
     for (const [grant, background] of this.#queue) {
-      if (at < this.#pausedUntil || this.#isFull()) break
+      if (at < this.#pausedUntil || this.#counted.size >= this.#perMinute) break
       if (background && this.#isShareFull()) continue
       this.#queue.delete(grant)
       grant()
@@ -120,10 +120,6 @@ class SlidingWindow implements Limiter {
     if (next === never) return
     const wait = Math.max(1, next - at)
     this.#timer = setTimeout(() => this.#next(), Math.min(wait, longestTimer))
-  }
-
-  #isFull(): boolean {
-    return this.#counted.size >= this.#perMinute
   }
 
   /** Reads in the background leave the other half to other calls. */

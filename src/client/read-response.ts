@@ -111,7 +111,7 @@ export function refusedAnswer(
         remaining: whole(headers.get('x-ratelimit-remaining')),
       })
   }
-  if (status >= 500) return new ServerError(init('SERVER_ERROR'), { retryAfter: seconds })
+  if (status >= 500) return new ServerError(init('SERVER_ERROR'), seconds)
   const code = redact(body?.code ?? '')
   return new ApiError(init(/^\w{1,60}$/.test(code) ? code : `HTTP_${status}`))
 }

@@ -94,8 +94,7 @@ function applies(need: Need, { capabilities }: InboxStore, under: StoreUnderTest
 }
 
 function globalRunner(): TestRunner {
-  const { describe, test, it } = globalThis as Partial<TestRunner> & { it?: TestRunner['test'] }
-  const found = test ?? it
-  if (describe && found) return { describe, test: found }
+  const { describe, it, test = it } = globalThis as Partial<TestRunner & { it: TestRunner['test'] }>
+  if (describe && test) return { describe, test }
   throw invalid('describeInboxStore found no test runner: pass `runner: { describe, test }`')
 }

@@ -94,8 +94,7 @@ export const erasingCases: StoreCases = {
       const before = start + days * day
       return store.purge({ doneBefore: 0, deadBefore: 0, keysBefore: before, limit: 100 })
     }
-    await store.insert(newEntry({ ...at(0), related: 'client' }))
-    await store.insert(newEntry(at(20)))
+    await kept(store, { ...at(0), related: 'client' }, at(20))
     await purge(10)
     const [late] = await kept(store, at(40))
     const found = await store.find({ lane: 'client', limit: 1 })

@@ -181,9 +181,8 @@ export const keepingCases: StoreCases = {
   },
   'settles an entry that a crash left for one of several sweeps': async (store) => {
     const left = await claimNew(store)
-    for (const isTaken of [true, false]) {
-      same(await settle(store, left, { ...crashed, sweeps: true }), isTaken)
-    }
+    const sweep = () => settle(store, left, { ...crashed, sweeps: true })
+    same([await sweep(), await sweep()], [true, false])
   },
   'passes the checkpoints of handlers to the next attempt': async (store) => {
     const first = await claimNew(store)
@@ -200,7 +199,7 @@ export const keepingCases: StoreCases = {
     same((await claimOne(store)).attempt, 2)
   },
   'records why an entry ended': async (store) => {
-    for (let at = 0; at < 3; at++) await store.insert(newEntry())
+    await kept(store, {}, {}, {})
     const [one, two, three] = await claim(store)
     if (one) await settle(store, one, { to: 'done', handled: ['h'], at: start + 1 })
     if (two) await settle(store, two, { to: 'dead', hold: false, ...failed })

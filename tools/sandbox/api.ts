@@ -74,13 +74,8 @@ function checkedQuery<Output>(schema: Schema<Output>, request: Request): Output 
   return checked(schema, values, 'query')
 }
 
-export interface ApiOptions {
-  readonly state: State
-  /** Returns the organization of a request, or throws the error that answers it. */
-  readonly authenticate: (request: Request) => Organization
-}
-
-export function createApi({ state, authenticate }: ApiOptions): Hono {
+/** `authenticate` returns the organization of a request, or throws the error that answers it. */
+export function createApi(state: State, authenticate: (request: Request) => Organization): Hono {
   const names = Object.keys(endpoints) as EndpointName[]
   const routes = names.flatMap((name) => {
     const { method, path, status } = endpoints[name]

@@ -61,8 +61,8 @@ export function createApp(options: AppOptions): Hono {
     { method: 'GET', path: `${subjectPath}{token}`, answer: subject },
     { method: 'POST', path: `${subjectPath}{token}`, answer: subject },
   ])
-  const organizationOf = (request: Request) => authenticate(state, request, rateLimit)
-  app.route(apiPath, createApi({ state, authenticate: organizationOf }))
+  const reached = createApi(state, (request) => authenticate(state, request, rateLimit))
+  app.route(apiPath, reached)
   app.route(controlPath, createControl(state))
   mountVendorApi(app, state, (context, next) => meetFault(context, next, options))
   return app

@@ -14,10 +14,7 @@ export interface VirtualClockOptions {
   readonly onChange: () => void
 }
 
-interface ClockTask {
-  readonly at: number
-  readonly run: () => void
-}
+type ClockTask = { readonly at: number; readonly run: () => void }
 
 export class VirtualClock {
   readonly #source: Clock

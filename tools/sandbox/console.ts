@@ -49,13 +49,10 @@ const config = { door: 'sandbox', title: 'Sandbox', base: consolePath, readOnly:
 
 function createRoutes(state: State): Hono {
   const app = new Hono()
-  const reads = createApi({
-    state,
-    authenticate(request) {
-      const id = request.headers.get('x-console-organization') ?? ''
-      if (request.method !== 'GET') throw methodNotAllowed(['GET'])
-      return found(state.organizations.get(id), 'Organization')
-    },
+  const reads = createApi(state, ({ method, headers }) => {
+    if (method !== 'GET') throw methodNotAllowed(['GET'])
+    const id = headers.get('x-console-organization') ?? ''
+    return found(state.organizations.get(id), 'Organization')
   })
   app.use('*', setSafeHeaders)
   app.route('/api', reads)

@@ -7,9 +7,7 @@ import { profile } from './profile.ts'
 import type { SeededRandom } from './random.ts'
 import type { ApiKey, Organization, PlanName, Snapshot } from './schemas/snapshot.ts'
 
-export interface MaskedKey extends ApiKey {
-  readonly plan: PlanName
-}
+type MaskedKey = ApiKey & { readonly plan: PlanName }
 
 export type SavedOrganizations = Pick<Snapshot['state'], 'organizations' | 'keys' | 'rates'>
 

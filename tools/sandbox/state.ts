@@ -23,7 +23,6 @@ import {
   type SavedState,
   type Snapshot,
   type StartOptions,
-  type SubscriptionRow,
   snapshotSchema,
   type VerificationRow,
 } from './schemas/snapshot.ts'
@@ -91,8 +90,10 @@ export class State {
       secret: () => this.#secret,
       hasOrganization: (id) => this.organizations.get(id) !== undefined,
       onDelivery: (row) => this.#changed('delivery', details(row)),
-      onSubscription: (id, row) =>
-        this.#changed('subscription', row ? masked(row) : { id, removed: true }),
+      onSubscription: (id, row) => {
+        const shown = row && { ...row, secret: maskSecret(row.secret), previous: undefined }
+        this.#changed('subscription', shown ?? { id, removed: true })
+      },
     })
     // Drawn in any case, so that what follows from the seed does not depend on the option.
     const drawn = `whsec_${random.token()}`
@@ -134,9 +135,8 @@ export class State {
   }
 
   saveOrganizations(): void {
-    const { organizations, keys } = this.organizations.dump()
-    const masked = keys.map((key) => ({ ...key, key: maskSecret(key.key) }))
-    this.#changed('organizations', { organizations, keys: masked })
+    const organizations = this.organizations.list()
+    this.#changed('organizations', { organizations, keys: this.organizations.keys() })
   }
 
   /** Expires a verification at its date, unless its subject has submitted by then (section 6). */
@@ -236,8 +236,4 @@ export class State {
     this.#file?.change()
     this.events.emit('change', kind, shown)
   }
-}
-
-function masked({ previous: _, ...subscription }: SubscriptionRow) {
-  return { ...subscription, secret: maskSecret(subscription.secret) }
 }

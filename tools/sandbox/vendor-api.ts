@@ -49,8 +49,8 @@ export function mountVendorApi(
   }
   for (const { request } of vendor?.decisions ?? []) {
     const { login } = request
-    const answer = () => ({ [login?.token ?? '']: credentials.token })
-    if (login) routes.push(routeOf(login, credentials, answer))
+    if (!login) continue
+    routes.push(routeOf(login, credentials, () => ({ [login.token]: credentials.token })))
   }
   const patterns = routes.map(({ path }) => path.replaceAll(/\{(\w+)\}/g, ':$1'))
   for (const pattern of new Set(patterns)) app.use(pattern, meetFault)

@@ -5,11 +5,9 @@ import { readRetryAfter, systemClock } from '../../../src/foundation/clock.ts'
 import { defined } from '../../../src/foundation/defined.ts'
 import type { Vendor } from '../../../src/protocol/vendor.ts'
 import { isPublicKey } from '../../../src/signature/hmac/hmac.ts'
-import type { VirtualClock } from '../clock.ts'
 import { checked } from '../exchange.ts'
 import type { FaultRules } from '../faults.ts'
 import { profile } from '../profile.ts'
-import type { SeededRandom } from '../random.ts'
 import {
   type Attempt,
   type DeliveryFilter,
@@ -23,17 +21,13 @@ import { signingSecret } from '../vendor.ts'
 import { attempt, signed } from './attempt.ts'
 import { planDeliveries, type ResourceEvent } from './plan.ts'
 import { DueQueue } from './queue.ts'
-import { Subscriptions, signingSecrets } from './subscriptions.ts'
+import { Subscriptions, type SubscriptionsOptions, signingSecrets } from './subscriptions.ts'
 
-export interface DeliveriesOptions {
-  readonly clock: VirtualClock
-  readonly random: SeededRandom
+export interface DeliveriesOptions extends Omit<SubscriptionsOptions, 'onChange'> {
   readonly faults: FaultRules
   readonly send: Fetch
   readonly timeoutMs: number
-  readonly secret: () => string
   readonly vendor: Vendor | undefined
-  readonly hasOrganization: (id: string) => boolean
   readonly onDelivery: (row: DeliveryRow) => void
   /** Called with a subscription that was made or changed; undefined if it was removed. */
   readonly onSubscription: (id: string, row: SubscriptionRow | undefined) => void
@@ -139,10 +133,7 @@ export class Deliveries {
   }
 
   #newQueue(): DueQueue {
-    return new DueQueue({
-      perSubscription: profile.delivery.concurrency,
-      deliver: (id, ended) => this.#deliver(id, ended),
-    })
+    return new DueQueue((id, ended) => this.#deliver(id, ended))
   }
 
   #matching(filter: DeliveryFilter): DeliveryRow[] {

@@ -1,6 +1,7 @@
 // Deliveries that are due or in flight: a bounded number for each subscription, one at a time in each
 // lane (the ordering key). A queue belongs to one state and ends with it.
 import { nextTurn, schedule } from '../../../src/host/runtime.ts'
+import { profile } from '../profile.ts'
 
 /** A delivery that is due; the deliveries of a lane go one after the other. */
 export interface Due {
@@ -9,22 +10,19 @@ export interface Due {
   readonly lane: string
 }
 
-export interface DueQueueOptions {
-  readonly perSubscription: number
-  /** Delivers one; must end soon once the signal is aborted, and change nothing then. */
-  readonly deliver: (id: string, ended: AbortSignal) => Promise<void>
-}
+/** Delivers one; must end soon once the signal is aborted, and change nothing then. */
+type Deliver = (id: string, ended: AbortSignal) => Promise<void>
 
 export class DueQueue {
-  readonly #options: DueQueueOptions
+  readonly #deliver: Deliver
   readonly #due = new Map<string, Due>()
   readonly #inFlight = new Map<string, Promise<void>>()
   readonly #counts = new Map<string, number>()
   readonly #ended = new AbortController()
   #isStarting = false
 
-  constructor(options: DueQueueOptions) {
-    this.#options = options
+  constructor(deliver: Deliver) {
+    this.#deliver = deliver
   }
 
   add(one: Due): void {
@@ -65,7 +63,7 @@ export class DueQueue {
     if (this.#ended.signal.aborted) return
     for (const one of this.#due.values()) {
       const count = this.#counts.get(one.subscriptionId) ?? 0
-      if (count >= this.#options.perSubscription || this.#inFlight.has(one.lane)) continue
+      if (count >= profile.delivery.concurrency || this.#inFlight.has(one.lane)) continue
       this.#begin(one, count)
     }
   }
@@ -73,7 +71,7 @@ export class DueQueue {
   #begin({ id, subscriptionId, lane }: Due, count: number): void {
     this.#due.delete(id)
     this.#counts.set(subscriptionId, count + 1)
-    const work = this.#options.deliver(id, this.#ended.signal).finally(() => {
+    const work = this.#deliver(id, this.#ended.signal).finally(() => {
       this.#inFlight.delete(lane)
       this.#counts.set(subscriptionId, (this.#counts.get(subscriptionId) ?? 1) - 1)
       this.#start()
