@@ -109,8 +109,7 @@ export const erasingCases: StoreCases = {
     for (const lane of ['retried', 'dead']) same(await store.forget(lane, start), 1)
     const said = async () => (await store.find({ limit: 10 })).map(({ failures }) => failures)
     same(await said(), [failures, [], []])
-    const deadBefore = start + day
-    await store.purge({ doneBefore: 0, deadBefore, keysBefore: 0, limit: 10 })
+    await store.purge({ doneBefore: 0, deadBefore: start + day, keysBefore: 0, limit: 10 })
     same(await said(), [[], [], []])
   },
   'forgets the evidence of conflicts, whatever its lane': async (store) => {

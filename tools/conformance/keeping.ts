@@ -192,18 +192,16 @@ export const keepingCases: StoreCases = {
     same([...(await claimOne(store)).handled].sort(), ['a', 'b'])
   },
   'makes a released entry due at once, whatever the clock of its owner': async (store) => {
-    await store.insert(newEntry())
-    await settleNext(store, { to: 'retry', due: start, ...failed })
+    await settle(store, await claimNew(store), { to: 'retry', due: start, ...failed })
     await settleNext(store, { to: 'released', at: start + day })
     await store.align({ now: start, latest: start + 1_000, free: false })
     same((await claimOne(store)).attempt, 2)
   },
   'records why an entry ended': async (store) => {
     await kept(store, {}, {}, {})
-    const [one, two, three] = await claim(store)
-    if (one) await settle(store, one, { to: 'done', handled: ['h'], at: start + 1 })
-    if (two) await settle(store, two, { to: 'dead', hold: false, ...failed })
-    if (three) await settle(store, three, { to: 'skipped', reason: 'NO_HANDLER' })
+    await settleNext(store, { to: 'done', handled: ['h'], at: start + 1 })
+    await settleNext(store, { to: 'dead', hold: false, ...failed })
+    await settleNext(store, { to: 'skipped', reason: 'NO_HANDLER' })
     const found = await store.find({ limit: 10 })
     const ends = found.map(({ state, reason, failures, handled }) => [
       state,
