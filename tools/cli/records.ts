@@ -15,24 +15,16 @@ import type { Edit, Finding } from './migrate/rewrite.ts'
 /** A line, by its type, as a value: with dates. */
 type JsonLine<Type extends string, Fields = unknown> = { readonly type: Type } & Readonly<Fields>
 type Counts<Name extends string> = Readonly<Record<Name, number>>
+type Texts<Name extends string> = Readonly<Record<Name, string>>
 
-/** All exit codes; the help documents them. */
 export const exitCodes = { ok: 0, failed: 1, usage: 2, interrupted: 130 } as const
 
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes]
 
-/** A failure; the last line of a run, except of `capture`, which continues. */
-export type ErrorLine = JsonLine<
-  'error',
-  {
-    code: string
-    message: string
-    /** The address of the page about the code, if there is one. */
-    page?: string
-  }
->
+/** A failure, with the address of a page about its code; `capture` continues after it. */
+export type ErrorLine = JsonLine<'error', { code: string; message: string; page?: string }>
 
-/** A file that cannot be read: of captures it is skipped. */
+/** A capture that was skipped, or a source file that was not changed. */
 type UnreadableLine = JsonLine<'unreadable', { file: string; message: string }>
 /** An entry that an action does not apply to. */
 type RefusedLine = JsonLine<'refused', { id: string; reason?: string }>
@@ -64,9 +56,22 @@ export interface LinesByCommand {
     | JsonLine<'summary', Counts<'entities' | 'of' | 'payloads'>>
   readonly 'inbox move': JsonLine<'progress', MoveProgress> | MovedLine
   readonly 'inbox schema': JsonLine<'schema', { sql: string }>
-  readonly 'migrate code': MigrateCodeLine
-  readonly 'migrate subscriptions': MigrateSubscriptionsLine
-  readonly 'migrate status': MigrateStatusLine
+  readonly 'migrate code':
+    | JsonLine<'file', { file: string; edits: readonly Edit[]; written: boolean }>
+    | JsonLine<'finding', { file: string } & Finding>
+    | UnreadableLine
+    | JsonLine<'left', { file: string; message: string }>
+    | JsonLine<'summary', CodeCounts & { written: boolean }>
+  readonly 'migrate subscriptions':
+    | JsonLine<'plan', Planned>
+    | JsonLine<'summary', Counts<'subscriptions' | 'legacy'>>
+    | JsonLine<'step', SubscriptionStep>
+    | JsonLine<'summary', Counts<'steps' | 'waiting'>>
+  /** `days` (UTC) had events, and `unread` lines of outcomes could not be read. */
+  readonly 'migrate status':
+    | JsonLine<'evidence', Source & Counts<'arrivals' | 'days' | 'unread'>>
+    | JsonLine<'legacy', Source & LegacyArrivals>
+    | JsonLine<'status', { days: number } & MigrationVerdict>
 }
 
 /** Any line, as a value. */
@@ -84,92 +89,64 @@ export type CliRecord<Command extends keyof LinesByCommand = keyof LinesByComman
   LinesByCommand[Command] | ErrorLine
 >
 
-/** `send` and `replay`: one response, one skipped capture, or the end. */
+/** `send` and `replay`: a response (status 0 without one), a capture left unsigned, or the end. */
 type SendLine =
   | JsonLine<'sent', SentFields & AnswerOutcome>
-  /** `replay --resign`: a capture that did not verify when it was recorded. */
   | JsonLine<'left-out', { file: string; code?: string | undefined }>
   | JsonLine<'summary', Counts<'wanted' | 'sent' | 'taken' | 'refused' | 'failed'>>
 
-interface SentFields {
-  readonly index: number
-  readonly name: string
-  /** 0 without a response. */
-  readonly status: number
-  /** Why the request failed: ECONNREFUSED, TIMEOUT and the like. */
-  readonly error?: string
-  readonly milliseconds: number
-  /** Present only with --show-payload. */
-  readonly body?: string
-}
+/** `error` is ECONNREFUSED, TIMEOUT and the like; `body` is present only with --show-payload. */
+type SentFields = Counts<'index' | 'status' | 'milliseconds'> &
+  Texts<'name'> & { readonly error?: string; readonly body?: string }
 
-/** `capture`: it listens, wrote a file, or ends. */
+/** `capture`: it listens, wrote a file, or ends; `lost` counts deliveries that could not be kept. */
 type CaptureLine =
   | JsonLine<'ready', { url: string; port: number; dir: string; raw: boolean }>
-  | JsonLine<
-      'capture',
-      {
-        file: string
-        method: string
-        bytes: number
-        /** When it is an event name of the service. */
-        event?: string | undefined
-        /** When a secret is known. */
-        verified?: boolean
-        code?: string
-        /** When it was forwarded. */
-        answer?: { readonly status: number } & AnswerOutcome
-      }
-    >
-  /** `lost` counts deliveries that could not be kept. */
+  | JsonLine<'capture', Texts<'file' | 'method'> & Counts<'bytes'> & Partial<CaptureFacts>>
   | JsonLine<'summary', Counts<'captures' | 'lost'>>
 
-/** `sandbox`: it listens, something happened, or it ends. */
+interface CaptureFacts {
+  /** When it is an event name of the service. */
+  readonly event: string | undefined
+  /** When a secret is known. */
+  readonly verified: boolean
+  readonly code: string
+  /** When it was forwarded. */
+  readonly answer: { readonly status: number } & AnswerOutcome
+}
+
+/** `sandbox`: it listens, something happened, or it ends. A dropped delivery has no attempt. */
 type SandboxLine =
-  | JsonLine<
-      'ready',
-      {
-        url: string
-        baseUrl: string
-        control: string
-        apiKey: string
-        seed: string | number
-        vendor?: string
-        /** The option `api` of the vendor's preset. */
-        api?: object
-        /** The public key of a vendor that signs with a key pair, as PEM. */
-        publicKey?: string
-        /** The secret is shown only if the sandbox generated it. */
-      } & ({ secret: string } | { secretFrom: string })
-    >
-  | JsonLine<'verification', { id: string; status: string }>
-  | JsonLine<'mail', { kind: string; verificationId: string }>
-  | JsonLine<
-      'delivery',
-      {
-        id: string
-        event: string
-        to: string
-        status: string
-        /** The status of the response, or why the request failed. */
-        answer: number | string
-        attempt: number
-        /** The code in the response of a receiver. */
-        code?: string
-      }
-    >
-  /** A delivery that a fault dropped. */
-  | JsonLine<'delivery', { event: string; status: string; attempts: number }>
+  | JsonLine<'ready', Texts<'url' | 'baseUrl' | 'control' | 'apiKey'> & SandboxFacts>
+  | JsonLine<'verification', Texts<'id' | 'status'>>
+  | JsonLine<'mail', Texts<'kind' | 'verificationId'>>
+  | JsonLine<'delivery', Texts<'id' | 'event' | 'to' | 'status'> & SandboxAttempt>
+  | JsonLine<'delivery', Texts<'event' | 'status'> & Counts<'attempts'>>
   | JsonLine<'closed'>
 
+/** `api` is the option of the vendor's preset. The secret is shown only if the sandbox made it. */
+type SandboxFacts = {
+  readonly seed: string | number
+  readonly vendor?: string
+  readonly api?: object
+  /** The public key of a vendor that signs with a key pair, as PEM. */
+  readonly publicKey?: string
+} & (Texts<'secret'> | Texts<'secretFrom'>)
+
+interface SandboxAttempt {
+  /** The status of the response, or why the request failed. */
+  readonly answer: number | string
+  readonly attempt: number
+  /** The code in the response of a receiver. */
+  readonly code?: string
+}
+
 /** `verify`: one capture. */
-type VerifiedLine = JsonLine<
-  'verified',
-  { file: string; scheme: string; bytes: number } & (
-    | { ok: true; secretId?: string | undefined }
-    | { ok: false; code: string; diagnosis?: Diagnosis }
+type VerifiedLine = JsonLine<'verified', Texts<'file' | 'scheme'> & Counts<'bytes'>> &
+  (
+    | { readonly ok: true; readonly secretId?: string | undefined }
+    | { readonly ok: false; readonly code: string; readonly diagnosis?: Diagnosis }
   )
->
 
 /** A scheme that signs the bytes as they arrived. */
 interface DiscoveredFit {
@@ -191,97 +168,76 @@ export type SearchFailure =
 
 /** `discover`: the result of the search, and how many captures it searched or skipped. */
 type DiscoveredLine = JsonLine<'discovered', Counts<'captures' | 'redacted'>> &
-  (
-    | (DiscoveredFit & {
-        readonly result: 'found'
-        /** Code to paste. */
-        readonly code: string
-        /** True if only one event had the id: capture another event before you use it. */
-        readonly idIsGuess?: true
-        readonly next?: string
-        /** Presets that verify the captures, as code: `vendors.onfido()`. */
-        readonly presets?: readonly string[]
-      })
-    | SearchFailure
-    | { readonly result: 'redacted' }
-  )
+  (DiscoveredScheme | SearchFailure | { readonly result: 'redacted' })
+
+interface DiscoveredScheme extends DiscoveredFit {
+  readonly result: 'found'
+  /** Code to paste. */
+  readonly code: string
+  /** True if only one event had the id: capture another event before you use it. */
+  readonly idIsGuess?: true
+  readonly next?: string
+  /** Presets that verify the captures, as code: `vendors.onfido()`. */
+  readonly presets?: readonly string[]
+}
 
 /** `doctor`: what it examined, and the result. */
 type DoctorLine =
-  | JsonLine<'check', { name: string; state: 'ok' | 'warning' | 'failed'; message: string }>
+  | JsonLine<'check', DoctorCheck>
   | JsonLine<'unchecked', { name: 'secret' | 'to' | 'inbox' | 'exact bytes' | 'clock' }>
-  | JsonLine<
-      'probe',
-      {
-        name: string
-        guarantee: 'takes' | 'exact bytes' | 'refuses' | 'bounded'
-        result: 'holds' | 'fails' | 'not provable'
-        status: number
-        error?: string
-      } & AnswerOutcome
-    >
+  | JsonLine<'probe', ProbeFields & AnswerOutcome>
   | JsonLine<'cause', { framework: Framework; cause: Cause; message: string; fix: string }>
-  | JsonLine<
-      'summary',
-      Counts<'probes' | 'failed' | 'unproved'> & {
-        causes: readonly Cause[]
-        framework: Framework
-      }
-    >
+  | JsonLine<'summary', Counts<'probes' | 'failed' | 'unproved'> & Found>
+
+/** A check of the environment. */
+export interface DoctorCheck {
+  readonly name: string
+  readonly state: 'ok' | 'warning' | 'failed'
+  readonly message: string
+}
+
+interface ProbeFields {
+  readonly name: string
+  readonly guarantee: 'takes' | 'exact bytes' | 'refuses' | 'bounded'
+  readonly result: 'holds' | 'fails' | 'not provable'
+  readonly status: number
+  readonly error?: string
+}
+
+interface Found {
+  readonly causes: readonly Cause[]
+  readonly framework: Framework
+}
 
 /** `inbox list` and `inbox show`: an entry, without its delivery. */
-type EntryLine = JsonLine<
-  'entry',
-  Omit<Entry, 'delivery'> & {
-    /**
-     * `inbox list`: the id of the earlier entry of the same entity whose retry this entry waits
-     * for.
-     */
-    waitsFor?: string
-    /** `inbox show`: the secret that signed it. */
-    secretId?: string
-    /** `inbox show`: the body as text, or as base64 when it is not text. */
-    payload?: string
-    masked?: boolean
-    /** Present only with --show-payload. */
-    headers?: readonly (readonly [name: string, value: string])[]
-  }
->
+type EntryLine = JsonLine<'entry', Omit<Entry, 'delivery'> & EntryExtras>
+
+interface EntryExtras {
+  /** `inbox list`: the id of the earlier entry of its entity whose retry this entry waits for. */
+  readonly waitsFor?: string
+  /** `inbox show`: the secret that signed it. */
+  readonly secretId?: string
+  /** `inbox show`: the body as text, or as base64 when it is not text. */
+  readonly payload?: string
+  readonly masked?: boolean
+  /** Present only with --show-payload. */
+  readonly headers?: readonly (readonly [name: string, value: string])[]
+}
 
 /** `inbox move`; `source` and `target` are files, or addresses without user and password. */
-type MovedLine = JsonLine<
-  'moved',
-  {
-    source: string
-    target: string
-    state: 'moved' | 'planned'
-    isResumed: boolean
-    from: CopyTally
-    to: CopyTally
-  }
->
+type MovedLine = JsonLine<'moved', Texts<'source' | 'target'> & MovedFacts>
 
-/** `migrate code`; `left` should have been changed and was not. */
-type MigrateCodeLine =
-  | JsonLine<'file', { file: string; edits: readonly Edit[]; written: boolean }>
-  | JsonLine<'finding', { file: string } & Finding>
-  | JsonLine<'unreadable' | 'left', { file: string; message: string }>
-  | JsonLine<
-      'summary',
-      Counts<'changed' | 'names' | 'findings' | 'errors' | 'left'> & { written: boolean }
-    >
+interface MovedFacts {
+  readonly state: 'moved' | 'planned'
+  readonly isResumed: boolean
+  readonly from: CopyTally
+  readonly to: CopyTally
+}
 
-type MigrateSubscriptionsLine =
-  | JsonLine<
-      'plan',
-      { id: string; url: string; events: readonly string[] } & Omit<
-        PlannedSubscription,
-        'subscription'
-      >
-    >
-  | JsonLine<'summary', Counts<'subscriptions' | 'legacy'>>
-  | JsonLine<'step', SubscriptionStep>
-  | JsonLine<'summary', Counts<'steps' | 'waiting'>>
+type CodeCounts = Counts<'changed' | 'names' | 'findings' | 'errors' | 'left'>
+type Planned = Omit<PlannedSubscription, 'subscription'> &
+  Pick<PlannedSubscription['subscription'], 'id' | 'url' | 'events'>
+type Source = { readonly source: 'inbox' | 'log' }
 
 /** The arrivals of one legacy name with one secret; each subscription has its own secret. */
 export interface LegacyArrivals {
@@ -300,9 +256,3 @@ export interface MigrationVerdict {
   readonly lastSeen?: Date
   readonly unread: number
 }
-
-/** `migrate status`; `days` (UTC) had events, and `unread` lines of outcomes could not be read. */
-type MigrateStatusLine =
-  | JsonLine<'evidence', { source: 'inbox' | 'log' } & Counts<'arrivals' | 'days' | 'unread'>>
-  | JsonLine<'legacy', { source: 'inbox' | 'log' } & LegacyArrivals>
-  | JsonLine<'status', { days: number } & MigrationVerdict>

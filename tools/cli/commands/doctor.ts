@@ -27,6 +27,7 @@ import {
 } from '../inbox/find-inbox.ts'
 import { addressFrom, timeoutOption } from '../option-values.ts'
 import { count, type Output, printable, spanOf, withoutUser } from '../output.ts'
+import type { DoctorCheck } from '../records.ts'
 import {
   chosenSender,
   extraHeaders,
@@ -206,12 +207,6 @@ function printProbe({ out }: Session, { probe, result, answer, outcome }: Examin
     const why = 'not provable here: the runtime joins repeated headers (fetch does)'
     out.data(`${out.paint('yellow', 'open')}    ${line}  ${why}`)
   }
-}
-
-interface DoctorCheck {
-  readonly name: string
-  readonly state: 'ok' | 'warning' | 'failed'
-  readonly message: string
 }
 
 /** A check that holds if `fault` is undefined; otherwise it has the state `otherwise`. */
