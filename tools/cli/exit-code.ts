@@ -26,6 +26,9 @@ export class CliError extends Error {
   }
 }
 
+/** A mistake of the caller. */
+export const usageError = (message: string) => new CliError('USAGE', message)
+
 export interface FailedRun {
   readonly signal: AbortSignal
   readonly args: readonly string[]
@@ -40,7 +43,7 @@ export function failureOf(error: unknown, { signal, args }: FailedRun): CliError
 
 function toCliError(error: unknown, args: readonly string[]): CliError {
   if (error instanceof CliError) return error
-  if (error instanceof CommanderError) return usageError(error, args)
+  if (error instanceof CommanderError) return parserError(error, args)
   // The package throws these for wrong arguments.
   if (isWebhookError(error)) return CliError.from(error, { exitCode: exitCodes.usage })
   const message = error instanceof Error ? error.message : String(error)
@@ -48,12 +51,12 @@ function toCliError(error: unknown, args: readonly string[]): CliError {
   return new CliError(code, message, exitCodes.failed)
 }
 
-function usageError({ message }: CommanderError, args: readonly string[]): CliError {
+function parserError({ message }: CommanderError, args: readonly string[]): CliError {
   if (message === '(outputHelp)') {
     const asked = args[args.indexOf('help') + 1]
     const isUnknown = args.includes('help') && asked !== undefined
     const what = isUnknown ? `unknown command '${asked}'` : 'no command given'
-    return new CliError('USAGE', `${what}: see idv-webhooks --help`)
+    return usageError(`${what}: see idv-webhooks --help`)
   }
   const [what = '', similar] = message
     .replace(/^error: /, '')
@@ -62,7 +65,7 @@ function usageError({ message }: CommanderError, args: readonly string[]): CliEr
     .split(/\n\(|\)$/)
   const sentence = what.replace(/[^.]$/, '$&.')
   const hint = familiarHint(what, args) ?? similar ?? ''
-  return new CliError('USAGE', [sentence, hint, 'See --help.'].filter(Boolean).join(' '))
+  return usageError([sentence, hint, 'See --help.'].filter(Boolean).join(' '))
 }
 
 /** Spellings and places of values that newcomers bring from other tools. */

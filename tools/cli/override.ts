@@ -1,5 +1,5 @@
 // Changes single fields of JSON by their paths: `data.status=approved`, `data.tags.0=x`.
-import { CliError } from './exit-code.ts'
+import { usageError } from './exit-code.ts'
 
 /** Fields to set (`path=value`, the value as JSON or else text) and paths to remove. */
 export interface Changes {
@@ -14,7 +14,7 @@ export function override(json: unknown, { sets, remove }: Changes): unknown {
   const copy = structuredClone(json)
   for (const set of sets) {
     const at = set.indexOf('=')
-    if (at < 1) throw refuse(`--override must be path=value, got '${set}'`)
+    if (at < 1) throw usageError(`--override must be path=value, got '${set}'`)
     const value = readValue(set.slice(at + 1))
     const { container, key } = walk(copy, set.slice(0, at), true)
     if (container) container[key] = value
@@ -34,7 +34,7 @@ function walk(
 ): { container?: JsonContainer; key: string } {
   const keys = path.split('.')
   if (keys.some((key) => key === '' || key === '__proto__'))
-    throw refuse(`'${path}' is not a path such as data.status`)
+    throw usageError(`'${path}' is not a path such as data.status`)
   const key = keys.pop() ?? ''
   let at = root
   for (const step of keys) {
@@ -49,11 +49,11 @@ function walk(
 
   /** Returns the value inside a field. In a list the field is an index; `make` adds the next one. */
   function within(value: unknown, field: string): JsonContainer {
-    if (!isContainer(value)) throw refuse(`'${path}' leads through a value that has no fields`)
+    if (!isContainer(value)) throw usageError(`'${path}' leads through a value that has no fields`)
     const elements = Array.isArray(value) ? value.length : undefined
     const isIndex = /^(0|[1-9]\d*)$/.test(field)
     if (elements === undefined || (isIndex && Number(field) < elements + Number(make))) return value
-    throw refuse(`'${path}': '${field}' is not an element of a list of ${elements}`)
+    throw usageError(`'${path}': '${field}' is not an element of a list of ${elements}`)
   }
 }
 
@@ -67,8 +67,4 @@ function readValue(text: string): unknown {
 
 function isContainer(value: unknown): value is JsonContainer {
   return typeof value === 'object' && value !== null
-}
-
-function refuse(why: string): CliError {
-  return new CliError('USAGE', why)
 }

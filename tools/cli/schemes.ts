@@ -8,7 +8,7 @@ import { type Scheme, type SchemeDefinition, schemes } from '../../src/index.ts'
 import { senders, type Vendor, vendors } from '../../src/vendors/index.ts'
 import type { NamedCapture } from './capture-files.ts'
 import type { RawHeaders } from './deliver.ts'
-import { CliError } from './exit-code.ts'
+import { CliError, usageError } from './exit-code.ts'
 import { repeated } from './option-values.ts'
 import type { Session } from './session.ts'
 
@@ -122,7 +122,7 @@ export function extraHeaders(given: readonly string[] | undefined, scheme: Schem
   const [missing] = missingOf(scheme, all)
   if (missing !== undefined) {
     const option = `pass --header '${missing}: …', as your sender sends it`
-    throw new CliError('USAGE', `scheme ${scheme.name} signs the header ${missing}: ${option}`)
+    throw usageError(`scheme ${scheme.name} signs the header ${missing}: ${option}`)
   }
   const signed = signedNames(scheme)
   const pairs = all.map(([name, value]) => [name.toLowerCase(), value] as const)
@@ -145,7 +145,7 @@ function headerOf(text: string): readonly [string, string] {
     validateHeaderName(name)
     validateHeaderValue(name, value)
   } catch {
-    throw new CliError('USAGE', "--header must be 'name: value'")
+    throw usageError("--header must be 'name: value'")
   }
   return [name, value]
 }

@@ -4,7 +4,7 @@ import type { Command } from 'commander'
 import { sleep } from '../../src/foundation/abortable.ts'
 import { defined } from '../../src/foundation/defined.ts'
 import { type DeliveryAnswer, deliver, outcomeOf, type Shipment } from './deliver.ts'
-import { CliError, exitCodes } from './exit-code.ts'
+import { exitCodes, usageError } from './exit-code.ts'
 import { hintFor } from './hints.ts'
 import { addressFrom, numberFrom, timeoutOption, wholeFrom } from './option-values.ts'
 import { count, printable } from './output.ts'
@@ -33,7 +33,7 @@ export function withSending(command: Command): Command {
 }
 
 export function needAddress({ to }: Pick<SendingOptions, 'to'>): string {
-  if (to === undefined) throw new CliError('USAGE', 'no address given: pass --to <url>')
+  if (to === undefined) throw usageError('no address given: pass --to <url>')
   return to
 }
 

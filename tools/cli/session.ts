@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline/promises'
 import { Command } from 'commander'
 import type { Clock } from '../../src/index.ts'
-import { CliError, type ExitCode, exitCodes } from './exit-code.ts'
+import { CliError, type ExitCode, exitCodes, usageError } from './exit-code.ts'
 import type { Output, TextStream } from './output.ts'
 import type { Config } from './settings.ts'
 
@@ -68,7 +68,7 @@ export function act<Options>(session: Session, run: CommandRun<Options>) {
 function refuseTwoInputs(options: Readonly<Record<string, unknown>>, args: readonly string[]) {
   const values = [...args, options.secretFile, options.log, options.file].flat()
   if (values.filter((one) => one === '-').length < 2) return
-  throw new CliError('USAGE', 'stdin (-) can be read only once: pass a file')
+  throw usageError('stdin (-) can be read only once: pass a file')
 }
 
 /** Continues only when confirmed; `warning` says what happens. */

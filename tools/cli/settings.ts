@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url'
 import type { Command, Option } from 'commander'
 import { reasonOf } from '../../src/errors.ts'
 import { suggestion } from '../../src/foundation/check.ts'
-import { CliError } from './exit-code.ts'
+import { CliError, usageError } from './exit-code.ts'
 import { statOf } from './files.ts'
 
 export interface Config {
@@ -71,7 +71,7 @@ function applyTo(command: Command, option: Option, { config, env }: SettingSourc
     command.setOptionValueWithSource(key, readValue(option, value), text ? 'env' : 'config')
   } catch (error) {
     const why = reasonOf(error).split('\n', 1)[0]
-    if (text) throw new CliError('USAGE', `${variable} is invalid. ${why}`)
+    if (text) throw usageError(`${variable} is invalid. ${why}`)
     throw new CliError('CONFIG_INVALID', `config file: ${key} is invalid. ${why}`)
   }
 }

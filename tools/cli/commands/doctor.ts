@@ -17,7 +17,7 @@ import {
   serviceFrame,
   vendorFrame,
 } from '../doctor/probes.ts'
-import { CliError, type ExitCode, exitCodes } from '../exit-code.ts'
+import { CliError, type ExitCode, exitCodes, usageError } from '../exit-code.ts'
 import {
   type FoundInbox,
   findInbox,
@@ -101,7 +101,7 @@ async function runDoctor(session: Session, options: DoctorOptions): Promise<Exit
     failed = await probe(session, target, { checks, unchecked })
   } else printChecks(session, { checks, unchecked })
   if (secret.length === 0 && !reach && !found) {
-    throw new CliError('USAGE', 'nothing to check: pass --to, --inbox or a secret')
+    throw usageError('nothing to check: pass --to, --inbox or a secret')
   }
   return failed > 0 || checks.some(isFailed) ? exitCodes.failed : exitCodes.ok
 }

@@ -11,7 +11,7 @@ import {
 } from '../../../src/client/index.ts'
 import type { EntryFilter } from '../../../src/inbox/index.ts'
 import { createReceiver, type Observation } from '../../../src/index.ts'
-import { CliError, exitCodes } from '../exit-code.ts'
+import { CliError, exitCodes, usageError } from '../exit-code.ts'
 import { writeWhole } from '../files.ts'
 import { type FoundInbox, inboxOption, withInbox } from '../inbox/find-inbox.ts'
 import { addressFrom, momentFrom, someText, wholeFrom } from '../option-values.ts'
@@ -141,8 +141,7 @@ async function checkTenant(
 function clientOf({ config, env }: Session, { baseUrl, rate }: ReconcileCommandOptions): ApiClient {
   const given = config.values.client as Partial<ApiClient> | undefined
   if (given?.verifications && given.clients && baseUrl === undefined) return given as ApiClient
-  if (baseUrl === undefined)
-    throw new CliError('USAGE', 'no API address given: pass --base-url <url>')
+  if (baseUrl === undefined) throw usageError('no API address given: pass --base-url <url>')
   if (!env.IDV_API_KEY) throw new CliError('API_KEY_MISSING', 'no API key given: set IDV_API_KEY')
   return createClient({
     baseUrl,

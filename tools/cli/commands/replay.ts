@@ -2,7 +2,7 @@
 import { defined } from '../../../src/foundation/defined.ts'
 import { type Scheme, sign } from '../../../src/index.ts'
 import { type NamedCapture, readCaptures } from '../capture-files.ts'
-import { CliError, exitCodes } from '../exit-code.ts'
+import { CliError, exitCodes, usageError } from '../exit-code.ts'
 import { printable } from '../output.ts'
 import { chosenSender, missingOf, schemeOf } from '../schemes.ts'
 import { type NamedSecret, needSecrets, secretsFor } from '../secrets.ts'
@@ -77,13 +77,13 @@ function checkResigning(capture: NamedCapture, chosen: Scheme | undefined): Sche
   // A sender signs no empty value.
   if (missing !== undefined) {
     const why = `scheme ${scheme.name} signs the header ${missing}, which ${file} does not hold`
-    throw new CliError('USAGE', `${why}: record the delivery again, or choose its --scheme`)
+    throw usageError(`${why}: record the delivery again, or choose its --scheme`)
   }
   // A shared token is the secret itself: no file chooses that it is sent, nor in which header.
   if (!chosen && own?.authenticity === 'token') {
     const header = printable(own.header)
     const why = `${file} names a scheme that sends the secret itself, in the header ${header}`
-    throw new CliError('USAGE', `${why}: choose its --scheme, if your sender does`)
+    throw usageError(`${why}: choose its --scheme, if your sender does`)
   }
   return scheme
 }

@@ -6,7 +6,7 @@ import { EventSourceParserStream } from 'eventsource-parser/stream'
 import { defined } from '../../../src/foundation/defined.ts'
 import { createSandbox, type Sandbox, type VendorName } from '../../sandbox/index.ts'
 import { outcomeOf } from '../deliver.ts'
-import { CliError, exitCodes } from '../exit-code.ts'
+import { exitCodes, usageError } from '../exit-code.ts'
 import { addressFrom, repeated, repeating, vendorFrom, wholeFrom } from '../option-values.ts'
 import { type Output, printable, withoutUser } from '../output.ts'
 import { listenError } from '../recorder.ts'
@@ -60,10 +60,10 @@ async function run(session: Session, options: SandboxCommandOptions) {
   const { host, port, seed, at, data, to, events, rateLimit, unlimited, allowHost, vendor } =
     options
   if (events && !to) {
-    throw new CliError('USAGE', '--events needs an address: pass --to <url>')
+    throw usageError('--events needs an address: pass --to <url>')
   }
   if (unlimited && rateLimit !== undefined) {
-    throw new CliError('USAGE', 'use --unlimited or --rate-limit, not both')
+    throw usageError('use --unlimited or --rate-limit, not both')
   }
   const [given] = await findSecrets(session, options)
   const secret = given && Buffer.from(given.value).toString()

@@ -13,7 +13,7 @@ import {
 } from '../../../src/testing/index.ts'
 import { inDialect, namesInDialect } from '../../../src/vendors/dialect.ts'
 import type { Vendor } from '../../../src/vendors/index.ts'
-import { CliError } from '../exit-code.ts'
+import { CliError, usageError } from '../exit-code.ts'
 import { readInput } from '../files.ts'
 import { repeated, wholeFrom } from '../option-values.ts'
 import { printable } from '../output.ts'
@@ -64,7 +64,7 @@ async function run(session: Session, options: SendOptions, [event]: readonly str
   const url = needAddress(options)
   const { file, fault: tamper, times } = options
   if (event === undefined && file === undefined) {
-    throw new CliError('USAGE', 'nothing to send: pass an event name, or --file <file>')
+    throw usageError('nothing to send: pass an event name, or --file <file>')
   }
   // A misspelt name is reported before a missing secret, because the user corrects it first.
   const { scheme = schemes.service(), vendor } = chosenSender(session, options)
@@ -100,7 +100,7 @@ async function bodyMaker(
     const json: unknown = JSON.parse(new TextDecoder().decode(bytes))
     return () => override(json, { sets, remove })
   } catch {
-    throw new CliError('USAGE', `${file} is not JSON, so its fields cannot be changed`)
+    throw usageError(`${file} is not JSON, so its fields cannot be changed`)
   }
 }
 

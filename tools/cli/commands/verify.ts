@@ -2,7 +2,7 @@
 import { type VerifyResult, verify as verifyDelivery } from '../../../src/index.ts'
 import { testSecret } from '../../../src/testing/index.ts'
 import { type NamedCapture, readCaptures } from '../capture-files.ts'
-import { CliError, exitCodes } from '../exit-code.ts'
+import { exitCodes, usageError } from '../exit-code.ts'
 import { type Output, printable } from '../output.ts'
 import { chosenSender, type SchemeChoice, schemeOf, schemeOption } from '../schemes.ts'
 import { findSecrets, needSecrets, type SecretOptions, secretFileOption } from '../secrets.ts'
@@ -61,7 +61,7 @@ function timeOf(session: Session, at: string | undefined): Date | undefined {
   if (at === undefined) return undefined
   const time = at === 'now' ? session.now() : new Date(at)
   if (!Number.isNaN(time.getTime())) return time
-  throw new CliError('USAGE', "--at must be 'now' or an ISO 8601 time")
+  throw usageError("--at must be 'now' or an ISO 8601 time")
 }
 
 const unprovedCauses: Partial<Record<string, string>> = {

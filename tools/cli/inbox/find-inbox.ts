@@ -18,7 +18,7 @@ import type {
   PostgresJsConnection,
 } from '../../../src/inbox/stores/postgres/postgres.ts'
 import { isWebhookError } from '../../../src/index.ts'
-import { CliError, exitCodes } from '../exit-code.ts'
+import { CliError, exitCodes, usageError } from '../exit-code.ts'
 import { holdsPassword } from '../output.ts'
 import type { Session } from '../session.ts'
 
@@ -99,8 +99,7 @@ export async function withInbox<Result>(
 ): Promise<Result> {
   const found = await findInbox(session, opening)
   if (!found) {
-    throw new CliError(
-      'USAGE',
+    throw usageError(
       'no inbox given: pass --inbox <file>, or set IDV_INBOX to a file or postgres://…',
     )
   }
@@ -146,18 +145,17 @@ export function fromVariable({ env, cwd }: Pick<Session, 'env' | 'cwd'>, text: s
   const name = /^env:(\w+)$/.exec(text)?.[1]
   const value = name === undefined ? text : env[name]
   if (!value) {
-    throw new CliError('USAGE', `the variable ${name} is not set: it should name the inbox`)
+    throw usageError(`the variable ${name} is not set: it should name the inbox`)
   }
   if (isPostgresUrl(value)) return value
   if (/:\/\/|^\W*postgres(ql)?:/i.test(value) || holdsPassword(value)) {
-    throw new CliError(
-      'USAGE',
+    throw usageError(
       'an inbox is an SQLite file or postgres://user:password@host:5432/database, without quotes or white space around it',
     )
   }
   if (name === undefined || /\.\w+$/.test(value) || existsSync(resolve(cwd, value))) return value
   const message = `the variable ${name} holds neither an address postgres://… nor the path of a file`
-  throw new CliError('USAGE', message)
+  throw usageError(message)
 }
 
 export function shownUrl(text: string): string {
@@ -190,8 +188,7 @@ export async function postgresStoreAt(
 
 async function driverAt(url: string, cwd: string): Promise<PostgresDriver> {
   if (!parsed(url)) {
-    throw new CliError(
-      'USAGE',
+    throw usageError(
       'the address of the inbox must be like postgres://user@host:5432/database, with special characters of its password percent-encoded',
     )
   }

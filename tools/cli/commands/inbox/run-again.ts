@@ -1,7 +1,7 @@
 // inbox redrive, replay, dismiss: one action on many entries, chosen by id or filter. They are counted,
 // confirmed, done in small batches with progress, and summed up even after an interruption.
 import type { Entry, EntryFilter, EntryState, Inbox } from '../../../../src/inbox/index.ts'
-import { CliError, type ExitCode, exitCodes } from '../../exit-code.ts'
+import { type ExitCode, exitCodes, usageError } from '../../exit-code.ts'
 import { entriesOf, type FilterOptions, filterOf, withFilter } from '../../inbox/filter-options.ts'
 import { type InboxChoice, inboxOption, withInbox } from '../../inbox/find-inbox.ts'
 import { entryOf } from '../../inbox/print-entry.ts'
@@ -124,7 +124,7 @@ function runOver(run: BulkRun): Promise<ExitCode> {
     const states = action.states.map((state) => `--state ${state}`)
     const filters = states.length > 1 ? `${states.join(', ')} or --since 7d` : '--since 7d'
     const how = `pass their ids, or a filter such as ${filters}`
-    throw new CliError('USAGE', `no entries chosen: ${how}`)
+    throw usageError(`no entries chosen: ${how}`)
   }
   return withInbox(session, options, async ({ inbox, where }) => {
     const entries = isNamed ? await named(run, inbox) : await filtered(run, inbox, filter)

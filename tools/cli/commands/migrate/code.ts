@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process'
 import { lstatSync, readdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve } from 'node:path'
-import { CliError, exitCodes } from '../../exit-code.ts'
+import { CliError, exitCodes, usageError } from '../../exit-code.ts'
 import { statOf } from '../../files.ts'
 import {
   type Finding,
@@ -43,7 +43,7 @@ export const migrateCode = (session: Session) =>
 
 async function run(session: Session, options: CodeOptions, given: readonly string[]) {
   if (options.write && options.check) {
-    throw new CliError('USAGE', 'use --write or --check, not both')
+    throw usageError('use --write or --check, not both')
   }
   const { cwd, out, signal } = session
   const paths = sourceFiles(cwd, given.length === 0 ? ['.'] : given)
@@ -164,7 +164,7 @@ function sourceFiles(cwd: string, paths: readonly string[]): readonly string[] {
     if (!found) throw new CliError('FILE_MISSING', `${path} does not exist: check the path`)
     if (found.isDirectory()) return inFolder(realpathSync(full))
     // Reading a pipe could last for ever.
-    if (!found.isFile()) throw new CliError('USAGE', `${path} is a pipe or a device, not a file`)
+    if (!found.isFile()) throw usageError(`${path} is a pipe or a device, not a file`)
     return [realpathSync(full)]
   })
   return [...new Set(files)]

@@ -9,7 +9,7 @@ import {
   type SubscriptionPair,
   type SubscriptionStep,
 } from '../../../../src/client/index.ts'
-import { CliError, exitCodes } from '../../exit-code.ts'
+import { CliError, exitCodes, usageError } from '../../exit-code.ts'
 import { readText, writeWhole } from '../../files.ts'
 import { count, printable, withoutUser } from '../../output.ts'
 import { act, declare, type Session } from '../../session.ts'
@@ -41,10 +41,10 @@ export const subscriptionsCommand = (session: Session) =>
 
 async function run(session: Session, options: ApplyOptions, [source = '']: readonly string[]) {
   const { apply, rollback } = options
-  if (apply && rollback) throw new CliError('USAGE', 'use --apply or --rollback, not both')
+  if (apply && rollback) throw usageError('use --apply or --rollback, not both')
   const isSandbox = /^https?:\/\//.test(source)
   if (!isSandbox && (apply || rollback)) {
-    throw new CliError('USAGE', 'an export can only be planned: pass the address of a sandbox')
+    throw usageError('an export can only be planned: pass the address of a sandbox')
   }
   const { hasDelivered, isSettled, ...api } = isSandbox
     ? sandboxApi(source)
