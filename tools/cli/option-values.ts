@@ -8,21 +8,16 @@ export function numberFrom(least: number, most = Number.MAX_SAFE_INTEGER) {
   return (text: string): number => {
     const value = Number(text)
     if (text.trim() !== '' && value >= least && value <= most) return value
-    throw new InvalidArgumentError(
-      most === Number.MAX_SAFE_INTEGER
-        ? `Pass a number, ${least} or more.`
-        : `Pass a number from ${least} to ${most}.`,
-    )
+    const range =
+      most === Number.MAX_SAFE_INTEGER ? `, ${least} or more` : ` from ${least} to ${most}`
+    throw new InvalidArgumentError(`Pass a number${range}.`)
   }
 }
 
-export function wholeFrom(least: number, most = Number.MAX_SAFE_INTEGER) {
-  const read = numberFrom(least, most)
-  return (text: string): number => {
-    const value = read(text)
-    if (Number.isInteger(value)) return value
-    throw new InvalidArgumentError('Pass a whole number.')
-  }
+export const wholeFrom = (least: number, most?: number) => (text: string) => {
+  const value = numberFrom(least, most)(text)
+  if (Number.isInteger(value)) return value
+  throw new InvalidArgumentError('Pass a whole number.')
 }
 
 /** The longest time that a timer waits: 24.8 days. Beyond it a timer fires immediately. */
@@ -58,31 +53,31 @@ export function repeating<Item>(read: (text: string) => Item) {
 
 export const repeated = repeating((text) => text)
 
-const minute = 60_000
-const day = 24 * 60 * minute
-const units: Readonly<Record<string, number>> = { m: minute, h: 60 * minute, d: day }
+const units: Readonly<Record<string, number>> = {
+  ...{ ms: 1, s: 1000, m: 60_000 },
+  ...{ h: 3_600_000, d: 86_400_000 },
+}
+
+function millisecondsOf(text: string, form: RegExp): number | undefined {
+  const [, many, unit = ''] = form.exec(text) ?? []
+  return many === undefined ? undefined : Number(many) * (units[unit] ?? 0)
+}
 
 /** A date is UTC; a time of day needs its zone, or each machine would read another time. */
 const iso = /^\d{4}-\d\d(-\d\d)?$|^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)$/i
 
 /** Reads an option that is a point in time: ISO 8601, or how long ago (30m, 12h, 7d). */
-export function momentFrom(now: Clock) {
-  return (text: string): Date => {
-    const [, many, unit = ''] = /^(\d+)([mhd])$/.exec(text) ?? []
-    const moment = many
-      ? new Date(now().getTime() - Number(many) * (units[unit] ?? 0))
-      : new Date(text)
-    if ((many || iso.test(text)) && !Number.isNaN(moment.getTime())) return moment
-    throw new InvalidArgumentError(
-      'Pass a time such as 2026-03-01T10:00:00Z, or an age such as 12h or 7d.',
-    )
-  }
+export const momentFrom = (now: Clock) => (text: string) => {
+  const age = millisecondsOf(text, /^(\d+)([mhd])$/)
+  const moment = new Date(age === undefined ? text : now().getTime() - age)
+  if ((age !== undefined || iso.test(text)) && !Number.isNaN(moment.getTime())) return moment
+  const examples = '2026-03-01T10:00:00Z, or an age such as 12h or 7d'
+  throw new InvalidArgumentError(`Pass a time such as ${examples}.`)
 }
 
 /** Reads an option that is a duration, in milliseconds: 500ms, 60s, 15m, 2h, 7d. */
 export function durationFrom(text: string): number {
-  const [, many, unit = ''] = /^(\d+)(ms|[smhd])$/.exec(text) ?? []
-  const duration = Number(many) * (unit === 'ms' ? 1 : unit === 's' ? 1000 : (units[unit] ?? 0))
-  if (many !== undefined && duration > 0 && duration <= 2_147_483_647) return duration
+  const duration = millisecondsOf(text, /^(\d+)(ms|[smhd])$/) ?? 0
+  if (duration > 0 && duration <= 2_147_483_647) return duration
   throw new InvalidArgumentError('Pass a duration such as 500ms, 60s, 15m or 2h, up to 24d.')
 }

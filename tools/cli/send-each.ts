@@ -46,26 +46,16 @@ export interface Sending {
   readonly hint?: string | undefined
 }
 
-export interface SendPlan extends SendingOptions {
-  /** Which response is a success: 2xx, or 4xx. */
-  readonly expect: 'taken' | 'refused'
-}
+/** `expect` is the response that is a success: 2xx, or 4xx. */
+export type SendPlan = SendingOptions & { readonly expect: 'taken' | 'refused' }
 
-interface SendTally {
-  sent: number
-  taken: number
-  refused: number
-  failed: number
-  readonly hints: Set<string>
-}
+type SendTally = Record<'sent' | 'taken' | 'refused' | 'failed', number>
 
-export interface Sendings {
-  readonly length: number
-  at(index: number): Sending | undefined
-}
+export type Sendings = Pick<readonly Sending[], 'length' | 'at'>
 
 export async function sendEach(session: Session, plan: SendPlan, sendings: Sendings) {
-  const tally: SendTally = { sent: 0, taken: 0, refused: 0, failed: 0, hints: new Set() }
+  const tally: SendTally = { sent: 0, taken: 0, refused: 0, failed: 0 }
+  const hints = new Set<string>()
   const url = needAddress(plan)
   let next = 0
   const pace = pacer(session, plan.rate)
@@ -77,7 +67,7 @@ export async function sendEach(session: Session, plan: SendPlan, sendings: Sendi
       await pace(index)
       const shipment = await sending.prepare()
       const answer = await deliver({ ...shipment, url }, { ...plan, ...session })
-      reportSent(session, plan, { index, sending, body: shipment.body, answer, tally })
+      reportSent(session, plan, { index, sending, body: shipment.body, answer, tally, hints })
       session.out.progress(`${tally.sent}/${sendings.length} sent`)
     }
   }
@@ -107,10 +97,11 @@ interface Sent {
   readonly body: Uint8Array
   readonly answer: DeliveryAnswer
   readonly tally: SendTally
+  readonly hints: Set<string>
 }
 
 function reportSent({ out }: Session, { expect, showPayload }: SendPlan, sent: Sent): void {
-  const { index, sending, answer, tally } = sent
+  const { index, sending, answer, tally, hints } = sent
   const { name } = sending
   const { status, milliseconds, error } = answer
   const outcome = outcomeOf(answer)
@@ -135,8 +126,8 @@ function reportSent({ out }: Session, { expect, showPayload }: SendPlan, sent: S
     expect === 'refused' && kind === 'taken'
       ? 'accepted, but it must be refused: the app does not verify signatures'
       : (known ?? hintFor({ ...answer, ...outcome }))
-  if (hint === undefined || tally.hints.has(hint)) return
-  tally.hints.add(hint)
+  if (hint === undefined || hints.has(hint)) return
+  hints.add(hint)
   out.say(out.tint('yellow', `  ${hint}`))
 }
 
@@ -150,7 +141,7 @@ function kindOf(status: number): 'taken' | 'refused' | 'failed' {
 
 function summarise({ out }: Session, tally: SendTally, wanted: number): void {
   const { sent, taken, refused, failed } = tally
-  out.record({ type: 'summary', wanted, sent, taken, refused, failed })
+  out.record({ type: 'summary', wanted, ...tally })
   const missing = wanted > sent ? `, ${wanted - sent} not sent` : ''
   const all = count(sent, 'delivery', 'deliveries')
   out.say(`${all}: ${taken} accepted, ${refused} refused, ${failed} failed${missing}`)
