@@ -1,7 +1,9 @@
 // Sends one delivery over HTTP unchanged: every header in its order and spelling, every byte.
+
 import { type IncomingMessage, request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import { defined } from '../../src/foundation/defined.ts'
+import { decodeUtf8, parseJson } from '../../src/foundation/json.ts'
 
 export type RawHeaders = readonly (readonly [name: string, value: string])[]
 
@@ -122,10 +124,11 @@ function wordOf(value: unknown): string | undefined {
 
 /** Reads `outcome` and `code` from a response; both are missing in other bodies. */
 export function outcomeOf({ body }: Pick<DeliveryAnswer, 'body'>): AnswerOutcome {
-  try {
-    const json = JSON.parse(new TextDecoder().decode(body)) as Record<string, unknown> | null
-    return defined({ outcome: wordOf(json?.outcome), code: wordOf(json?.code) })
-  } catch {
-    return {}
-  }
+  const { outcome, code } = fieldsIn(body)
+  return defined({ outcome: wordOf(outcome), code: wordOf(code) })
+}
+
+/** The fields of a body that is a JSON object. */
+export function fieldsIn(body: Uint8Array): Readonly<Record<string, unknown>> {
+  return Object(parseJson(decodeUtf8(body) ?? '')?.value)
 }

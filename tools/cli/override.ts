@@ -1,4 +1,5 @@
 // Changes single fields of JSON by their paths: `data.status=approved`, `data.tags.0=x`.
+import { parseJson } from '../../src/foundation/json.ts'
 import { usageError } from './exit-code.ts'
 
 /** Fields to set (`path=value`, the value as JSON or else text) and paths to remove. */
@@ -15,9 +16,10 @@ export function override(json: unknown, { sets, remove }: Changes): unknown {
   for (const set of sets) {
     const at = set.indexOf('=')
     if (at < 1) throw usageError(`--override must be path=value, got '${set}'`)
-    const value = readValue(set.slice(at + 1))
+    const text = set.slice(at + 1)
+    const given = parseJson(text)
     const { container, key } = walk(copy, set.slice(0, at), true)
-    if (container) container[key] = value
+    if (container) container[key] = given ? given.value : text
   }
   for (const path of remove) {
     const { container, key } = walk(copy, path, false)
@@ -54,14 +56,6 @@ function walk(
     const isIndex = /^(0|[1-9]\d*)$/.test(field)
     if (elements === undefined || (isIndex && Number(field) < elements + Number(make))) return value
     throw usageError(`'${path}': '${field}' is not an element of a list of ${elements}`)
-  }
-}
-
-function readValue(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return text
   }
 }
 

@@ -12,7 +12,7 @@ export interface RecordedRequest {
   readonly body: Uint8Array
 }
 
-export interface RecorderOptions {
+interface RecorderOptions {
   readonly port: number
   readonly host: string
   readonly to?: string | undefined
@@ -32,16 +32,10 @@ export interface RecorderOptions {
   readonly onRefused: (reason: string) => void
 }
 
-export interface CaptureServer {
-  readonly url: string
-  readonly port: number
-  close(): Promise<void>
-}
-
 /** Milliseconds in which a request must arrive; node:http answers 408 to a slower one. */
 const requestTimeout = 30_000
 
-export async function startRecorder(options: RecorderOptions): Promise<CaptureServer> {
+export async function startRecorder(options: RecorderOptions) {
   const server = createServer({ requestTimeout }, (request, response) => {
     record(request, response, options).catch((error: unknown) => {
       options.onError(error)
@@ -60,7 +54,7 @@ export async function startRecorder(options: RecorderOptions): Promise<CaptureSe
     url: `http://${host}:${port}`,
     port,
     close: () =>
-      new Promise((resolve) => {
+      new Promise<void>((resolve) => {
         server.close(() => resolve())
         server.closeIdleConnections()
         setTimeout(() => server.closeAllConnections(), 1000).unref()
@@ -70,10 +64,8 @@ export async function startRecorder(options: RecorderOptions): Promise<CaptureSe
 
 export function listenError(error: unknown, port: number): CliError {
   const { code = 'LISTEN_FAILED' } = error as NodeJS.ErrnoException
-  const why =
-    code === 'EADDRINUSE'
-      ? 'is in use: choose another --port, or --port 0 for a free one'
-      : 'cannot be used'
+  const fix = 'is in use: choose another --port, or --port 0 for a free one'
+  const why = code === 'EADDRINUSE' ? fix : 'cannot be used'
   return new CliError(code, `port ${port} ${why} (${code})`, exitCodes.failed)
 }
 

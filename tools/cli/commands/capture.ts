@@ -7,7 +7,7 @@ import { defined } from '../../../src/foundation/defined.ts'
 import { schemes, verify } from '../../../src/index.ts'
 import { eventNames, legacyNames } from '../../../src/protocol/index.ts'
 import { capture as toCapture } from '../../../src/testing/index.ts'
-import { type DeliveryAnswer, outcomeOf } from '../deliver.ts'
+import { type DeliveryAnswer, fieldsIn, outcomeOf } from '../deliver.ts'
 import { CliError, exitCodes } from '../exit-code.ts'
 import { writeNew } from '../files.ts'
 import { hintFor } from '../hints.ts'
@@ -183,12 +183,7 @@ function pathnameOf(url: string): string {
 
 /** The event's name if the service has it; anything else could be personal data. */
 function nameOf(body: Uint8Array): string | undefined {
-  try {
-    const json = JSON.parse(new TextDecoder().decode(body)) as Record<string, unknown> | null
-    const name = json?.event ?? json?.type ?? json?.name
-    const known: readonly unknown[] = [...eventNames, ...legacyNames]
-    return known.includes(name) ? String(name) : undefined
-  } catch {
-    return undefined
-  }
+  const { event, type, name } = fieldsIn(body)
+  const found = event ?? type ?? name
+  return [...eventNames, ...legacyNames].find((known) => known === found)
 }

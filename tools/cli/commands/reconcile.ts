@@ -1,4 +1,5 @@
 // reconcile: finds missed events through the service's API and puts them into the inbox.
+
 import { existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import {
@@ -9,6 +10,7 @@ import {
   type Watermark,
   type WatermarkStore,
 } from '../../../src/client/index.ts'
+import { parseJson } from '../../../src/foundation/json.ts'
 import type { EntryFilter } from '../../../src/inbox/index.ts'
 import { createReceiver, type Observation } from '../../../src/index.ts'
 import { CliError, exitCodes, usageError } from '../exit-code.ts'
@@ -110,12 +112,10 @@ function watermarkFile({ cwd }: Session, file: string): WatermarkStore {
   return {
     read() {
       if (!existsSync(path)) return undefined
-      try {
-        return JSON.parse(readFileSync(path, 'utf8')) as Watermark
-      } catch {
-        const message = `${file} is not a watermark: delete it and pass --since`
-        throw new CliError('WATERMARK_INVALID', message)
-      }
+      const json = parseJson(readFileSync(path, 'utf8'))
+      if (json) return json.value as Watermark
+      const message = `${file} is not a watermark: delete it and pass --since`
+      throw new CliError('WATERMARK_INVALID', message)
     },
     write(watermark) {
       writeWhole(path, `${JSON.stringify(watermark, null, 2)}\n`)

@@ -1,6 +1,8 @@
 // An entry as commands find and show it. Payload and address are personal data, so they are masked
 // unless requested.
+
 import { defined } from '../../../src/foundation/defined.ts'
+import { decodeUtf8, parseJson } from '../../../src/foundation/json.ts'
 import type { Entry, EntryState, Inbox } from '../../../src/inbox/index.ts'
 import type { VerifiedDelivery } from '../../../src/index.ts'
 import { capture, readCapture } from '../../../src/testing/index.ts'
@@ -148,29 +150,18 @@ interface ShownDelivery {
 
 /** Shows a delivery as it is; a body that is not text as base64. */
 export function openDelivery({ body, url }: VerifiedDelivery): ShownDelivery {
-  return defined({ payload: textOf(body) ?? Buffer.from(body).toString('base64'), url })
+  return defined({ payload: decodeUtf8(body) ?? Buffer.from(body).toString('base64'), url })
 }
 
 /** Masks a delivery as in a capture. */
 export async function maskedDelivery(delivery: VerifiedDelivery): Promise<ShownDelivery> {
   const { body, url } = readCapture(await capture(delivery)).delivery
-  const text = textOf(body) ?? ''
+  const text = decodeUtf8(body) ?? ''
   const payload = indented(text) ? text : `(${body.length} bytes that are not JSON)`
   return defined({ payload, url: url?.split(/[?#]/, 1)[0] })
 }
 
-function textOf(body: Uint8Array): string | undefined {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(body)
-  } catch {
-    return undefined
-  }
-}
-
 export function indented(text: string): string | undefined {
-  try {
-    return JSON.stringify(JSON.parse(text), null, 2)
-  } catch {
-    return undefined
-  }
+  const json = parseJson(text)
+  return json && JSON.stringify(json.value, null, 2)
 }

@@ -1,4 +1,5 @@
 // migrate subscriptions: the plan for an export, and the migration of a sandbox's subscriptions.
+
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { resolve } from 'node:path'
 import {
@@ -9,6 +10,7 @@ import {
   type SubscriptionPair,
   type SubscriptionStep,
 } from '../../../../src/client/index.ts'
+import { parseJson } from '../../../../src/foundation/json.ts'
 import { CliError, exitCodes, usageError } from '../../exit-code.ts'
 import { readText, writeWhole } from '../../files.ts'
 import { count, printable, withoutUser } from '../../output.ts'
@@ -76,14 +78,10 @@ async function run(session: Session, options: ApplyOptions, [source = '']: reado
 
 async function exportApi(session: Session, source: string) {
   const invalid = (why: string) => new CliError('EXPORT_INVALID', `${source} ${why}`)
-  const content = await readText(session, source)
-  let json: { readonly data?: unknown; readonly subscriptions?: unknown } | null
-  try {
-    json = JSON.parse(content)
-  } catch {
-    throw invalid('is not JSON')
-  }
-  const rows = [json, json?.data, json?.subscriptions].find(Array.isArray)
+  const json = parseJson(await readText(session, source))
+  if (!json) throw invalid('is not JSON')
+  const { data, subscriptions } = Object(json.value)
+  const rows = [json.value, data, subscriptions].find(Array.isArray)
   if (!rows?.every(isSubscription)) {
     throw invalid(
       'has no list of subscriptions: expected [{ id, url, events }, …], or it under data',
@@ -143,12 +141,8 @@ function journalOf(file: string): MigrationJournal {
   return {
     read() {
       if (!existsSync(file)) return []
-      try {
-        const pairs: unknown = JSON.parse(readFileSync(file, 'utf8'))
-        if (Array.isArray(pairs)) return pairs as readonly SubscriptionPair[]
-      } catch {
-        // Reported below, with every other file that is not a journal.
-      }
+      const pairs = parseJson(readFileSync(file, 'utf8'))?.value
+      if (Array.isArray(pairs)) return pairs as readonly SubscriptionPair[]
       throw new CliError('JOURNAL_INVALID', `${file} is not a journal of this command`)
     },
     write(pairs) {

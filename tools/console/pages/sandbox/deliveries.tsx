@@ -1,5 +1,6 @@
 // Everything that was sent, live; and one delivery with its attempts, newest first, each with the
 // response, why it failed, and the bytes that were signed and sent.
+import { parseJson } from '../../../../src/foundation/json.ts'
 import { eventNames } from '../../../../src/protocol/names.ts'
 import type {
   DiagnosedDelivery,
@@ -218,12 +219,8 @@ function AttemptView({ of, isOpen, body: signed }: AttemptProps) {
 
 /** The code or the outcome that the receiver replied with. */
 function wordIn(body = ''): string | undefined {
-  try {
-    const { code, outcome } = JSON.parse(textOf(fromBase64(body)) ?? '')
-    return [code, outcome].find((word) => typeof word === 'string')
-  } catch {
-    return undefined
-  }
+  const { code, outcome } = Object(parseJson(textOf(fromBase64(body)) ?? '')?.value)
+  return [code, outcome].find((word) => typeof word === 'string')
 }
 
 function Cause({ of: { ok, code, diagnosis, response } }: { readonly of: DiagnosedAttempt }) {

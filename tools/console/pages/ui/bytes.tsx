@@ -2,7 +2,7 @@
 // as markup.
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
-import { isDeeperText } from '../../../../src/foundation/json.ts'
+import { isDeeperText, parseJson } from '../../../../src/foundation/json.ts'
 import { cut, fromBase64, laidOut, maxShown, textOf } from '../text.ts'
 import { Button, Copy } from './parts.tsx'
 
@@ -12,7 +12,7 @@ export function Body({ base64, label }: Readonly<Record<'base64' | 'label', stri
   const bytes = fromBase64(base64)
   if (bytes.length === 0) return <p class="muted">Empty</p>
   const text = textOf(bytes)
-  const json = text === undefined ? undefined : parsed(text)
+  const json = text === undefined ? undefined : parseJson(text)?.value
   const raw = text === undefined ? hex(bytes) : cut(text)
   return (
     <div class="body" data-testid="body">
@@ -34,19 +34,9 @@ export function Body({ base64, label }: Readonly<Record<'base64' | 'label', stri
   )
 }
 
-/** Deeper JSON is shown as it came. */
-const maxDepth = 500
 /** Characters and levels up to which JSON can be folded. */
 const maxFolded = 60_000
 const maxLevels = 30
-
-function parsed(text: string): unknown {
-  try {
-    return isDeeperText(text, maxDepth) ? undefined : JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
 
 export function Json({ label, value }: { readonly label: string; readonly value: unknown }) {
   const line = JSON.stringify(value)
