@@ -10,6 +10,7 @@ import {
   type Watermark,
   type WatermarkStore,
 } from '../../../src/client/index.ts'
+import { defined } from '../../../src/foundation/defined.ts'
 import { parseJson } from '../../../src/foundation/json.ts'
 import type { EntryFilter } from '../../../src/inbox/index.ts'
 import { createReceiver, type Observation } from '../../../src/index.ts'
@@ -89,9 +90,7 @@ async function reconcileWith(
     signal,
     now,
     dryRun,
-    ...(since !== undefined && { since }),
-    ...(until !== undefined && { until }),
-    ...(tenant !== undefined && { tenant: tenant === false ? null : tenant }),
+    ...defined({ since, until, tenant: tenant === false ? null : tenant }),
     ...(watermark !== undefined && { watermark: watermarkFile(session, watermark) }),
     onProgress: (at) => {
       out.progress(`${at.stream}: ${count(at.read, 'record')} read, ${at.missing} missing`)
@@ -143,11 +142,7 @@ function clientOf({ config, env }: Session, { baseUrl, rate }: ReconcileCommandO
   if (given?.verifications && given.clients && baseUrl === undefined) return given as ApiClient
   if (baseUrl === undefined) throw usageError('no API address given: pass --base-url <url>')
   if (!env.IDV_API_KEY) throw new CliError('API_KEY_MISSING', 'no API key given: set IDV_API_KEY')
-  return createClient({
-    baseUrl,
-    apiKey: env.IDV_API_KEY,
-    ...(rate !== undefined && { limiter: rate }),
-  })
+  return createClient({ baseUrl, apiKey: env.IDV_API_KEY, ...defined({ limiter: rate }) })
 }
 
 function printReport({ out }: Session, report: ReconcileReport): void {

@@ -4,7 +4,12 @@ import { once } from 'node:events'
 import { resolve } from 'node:path'
 import { EventSourceParserStream } from 'eventsource-parser/stream'
 import { defined } from '../../../src/foundation/defined.ts'
-import { createSandbox, type Sandbox, type VendorName } from '../../sandbox/index.ts'
+import {
+  createSandbox,
+  type Sandbox,
+  type SandboxDelivery,
+  type VendorName,
+} from '../../sandbox/index.ts'
 import { outcomeOf } from '../deliver.ts'
 import { exitCodes, usageError } from '../exit-code.ts'
 import { addressFrom, repeated, repeating, vendorFrom, wholeFrom } from '../option-values.ts'
@@ -104,35 +109,16 @@ function announce(out: Session['out'], made: Sandbox, secretFrom: string | undef
   out.record({ type: 'ready', url, baseUrl, control, apiKey, ...origin, ...ofVendor, seed })
   out.say(`the sandbox is ready on ${out.tint('bold', url)}`)
   const shown = secretFrom === undefined ? secret : `(from ${secretFrom})`
-  const lines = {
-    console: url,
-    API: baseUrl,
-    control,
-    key: apiKey,
-    secret: shown,
-    seed: String(seed),
-  }
+  const service = { console: url, API: baseUrl, control, key: apiKey, secret: shown, seed }
   const more = vendor && { vendor, api: JSON.stringify(made.api) }
   const key = publicKey && { verify: publicKey.replaceAll('\n', ' ') }
-  for (const [name, value] of Object.entries({ ...lines, ...more, ...key }))
+  for (const [name, value] of Object.entries({ ...service, ...more, ...key }))
     out.say(`  ${name.padEnd(8)} ${value}`)
   const body = '{"type":"idv","requirements":["document"],"subjectName":"Auto Approve"}'
   out.say('try it:')
   out.say(
     `  curl -H 'x-api-key: ${apiKey}' -H 'content-type: application/json' -d '${body}' ${baseUrl}/verifications`,
   )
-}
-
-interface WatchedDelivery {
-  readonly id: string
-  readonly event: string
-  readonly status: string
-  readonly attempts: readonly {
-    readonly durationMs: number
-    readonly request: { readonly url: string }
-    readonly response?: { readonly status: number; readonly body: string }
-    readonly error?: string
-  }[]
 }
 
 async function watch({ out }: Session, { fetch, url }: Sandbox): Promise<void> {
@@ -150,7 +136,7 @@ async function watch({ out }: Session, { fetch, url }: Sandbox): Promise<void> {
       const { kind, verificationId } = data as Readonly<Record<'kind' | 'verificationId', string>>
       out.record({ type: 'mail', kind, verificationId })
       out.data(`mail  ${kind}  ${verificationId}`)
-    } else if (event === 'delivery') printDelivery(out, printed, data as WatchedDelivery)
+    } else if (event === 'delivery') printDelivery(out, printed, data as SandboxDelivery)
   }
 }
 
@@ -158,7 +144,7 @@ async function watch({ out }: Session, { fetch, url }: Sandbox): Promise<void> {
 function printDelivery(
   out: Output,
   printed: Map<string, number>,
-  { id, event, status, attempts }: WatchedDelivery,
+  { id, event, status, attempts }: SandboxDelivery,
 ): void {
   if (printed.get(id) === attempts.length) return
   const last = attempts.at(-1)

@@ -64,8 +64,7 @@ export function entryTable(
   const ids = listed.map(({ entry }) => entry.id)
   const isUnique = (length: number) =>
     new Set(ids.map((id) => id.slice(0, length))).size === ids.length
-  const isWide = width >= 140
-  let length = isWide ? 36 : 13
+  let length = 13
   while (length < 36 && !isUnique(length)) length += 1
   const rows = listed.map(({ entry, due, waitsFor }) => {
     const { id, state, receivedAt, name = '(unread)', entity, erased, attempts, reason } = entry
@@ -77,9 +76,7 @@ export function entryTable(
       !isCrash && attempts > 1 && attemptsOf(entry),
       erased && 'erased',
     ]
-    const time = isWide
-      ? stamp(receivedAt)
-      : receivedAt.toISOString().slice(5, 16).replace('T', ' ')
+    const time = receivedAt.toISOString().slice(5, 16).replace('T', ' ')
     const note = notes.filter(Boolean).join(', ')
     const whose = entity ? `${entity.type}:${entity.id}` : '-'
     return [id.slice(0, length), state, time, name, note, whose].map(printable)

@@ -86,7 +86,6 @@ const intendedSwitch = /\bswitch\s*\([^)]*\b(?:receivedName|canonicalName)\b/
 export function rewriteSource(text: string, file: string): RewrittenSource {
   if (/\bidv-webhooks-ignore-file\b/.test(text)) return { output: text, edits: [], findings: [] }
   const isIgnored = ignoredLines(text)
-  const placeOf = placesOf(text)
   const whole = { node: { type: 'File', start: 0, end: text.length }, parent: undefined }
   const found = isCode(file) ? textsOf(parseSource(text, file)) : [{ ...whole, value: undefined }]
   const leftAs = reasons(text, found)
@@ -95,15 +94,17 @@ export function rewriteSource(text: string, file: string): RewrittenSource {
   const findings: Finding[] = []
   for (const one of found) {
     const { start, end } = one.node
-    const place = placeOf(start)
     const from = one.value ?? ''
     const to = canonicalName(from)
-    const kind = to === from ? undefined : leftAs(one)
     if (to === from) {
       for (const { 0: name, index } of text.slice(start, end).matchAll(everyName)) {
-        findings.push({ ...placeOf(start + index), kind: 'mention', name })
+        findings.push({ ...placeAt(text, start + index), kind: 'mention', name })
       }
-    } else if (kind) findings.push({ ...place, kind, name: from })
+      continue
+    }
+    const place = placeAt(text, start)
+    const kind = leftAs(one)
+    if (kind) findings.push({ ...place, kind, name: from })
     else if (!isIgnored(place.line)) {
       edited.update(start + 1, end - 1, to)
       edits.push({ ...place, from, to })
@@ -134,27 +135,17 @@ function reasons(text: string, found: readonly FoundText[]) {
   }
 }
 
+const lineEnd = /\r\n|[\n\r\u2028\u2029]/
+
 /** A comment `idv-webhooks-ignore` excludes its line and the next one. */
 function ignoredLines(text: string): (line: number) => boolean {
-  if (!/\bidv-webhooks-ignore\b/.test(text)) return () => false
-  const lines = text.split(/\r\n|[\n\r\u2028\u2029]/)
-  const has = (line: number) => /\bidv-webhooks-ignore\b/.test(lines[line - 1] ?? '')
-  return (line) => has(line) || has(line - 1)
+  const ignores = text.split(lineEnd).map((line) => /\bidv-webhooks-ignore\b/.test(line))
+  return (line) => Boolean(ignores[line - 1] || ignores[line - 2])
 }
 
-function placesOf(text: string): (offset: number) => SourcePlace {
-  const ends = text.matchAll(/\r\n|[\n\r\u2028\u2029]/g)
-  const starts = [0, ...Array.from(ends, (end) => end.index + end[0].length)]
-  return (offset) => {
-    // The line is the last that starts at or before the offset.
-    let [low, high] = [0, starts.length]
-    while (low < high) {
-      const middle = (low + high) >> 1
-      if ((starts[middle] ?? 0) <= offset) low = middle + 1
-      else high = middle
-    }
-    return { line: low, column: offset - (starts[low - 1] ?? 0) + 1 }
-  }
+function placeAt(text: string, offset: number): SourcePlace {
+  const before = text.slice(0, offset).split(lineEnd)
+  return { line: before.length, column: (before.at(-1) ?? '').length + 1 }
 }
 
 function parseSource(text: string, file: string): SyntaxNode {

@@ -1,7 +1,9 @@
 // migrate status: which legacy names still arrive, and whether it is safe to reject them.
+
 import { createReadStream } from 'node:fs'
 import { resolve } from 'node:path'
 import { createInterface } from 'node:readline'
+import { defined } from '../../../../src/foundation/defined.ts'
 import { parseJson } from '../../../../src/foundation/json.ts'
 import type { Inbox } from '../../../../src/inbox/index.ts'
 import { canonicalName } from '../../../../src/protocol/index.ts'
@@ -61,7 +63,11 @@ async function run(session: Session, options: StatusOptions) {
   return exitCodes.failed
 }
 
-function printArrivals({ out }: Session, { source, arrivals, legacy, days, unread }: ArrivalCount) {
+function printArrivals(
+  { out }: Session,
+  { source, arrivals, days, unread, ...found }: ArrivalCount,
+) {
+  const legacy = [...found.legacy.values()].sort((one, other) => +other.lastSeen - +one.lastSeen)
   out.record({ type: 'evidence', source, arrivals, days: days.size, unread })
   const seen = legacy.reduce((sum, one) => sum + one.arrivals, 0)
   const during = count(days.size, 'day')
@@ -93,50 +99,47 @@ function whyWait({ quietDays, lastSeen, unread }: MigrationVerdict, days: number
     : `no legacy name, but events on only ${quiet} of ${days} required`
 }
 
-class ArrivalCount {
-  readonly source: 'inbox' | 'log'
-  readonly #legacy = new Map<string, LegacyArrivals>()
-  /** The days (UTC) with arrivals, as `2026-03-01`. */
-  readonly days = new Set<string>()
-  arrivals = 0
-  /** Outcomes that could not be read; each may have a legacy name. */
-  unread = 0
+interface Arrival {
+  readonly at: Date
+  readonly receivedName?: string | undefined
+  readonly secretId?: string | undefined
+}
 
-  constructor(source: 'inbox' | 'log') {
-    this.source = source
-  }
-
-  get legacy(): readonly LegacyArrivals[] {
-    return [...this.#legacy.values()].sort((one, other) => +other.lastSeen - +one.lastSeen)
-  }
-
-  add(at: Date, receivedName: string | undefined, secretId: string | undefined): void {
-    this.arrivals += 1
-    this.days.add(dayOf(at))
-    if (receivedName === undefined || !isLegacy(receivedName)) return
+/** The arrivals that one source saw; `unread` outcomes may have a legacy name. */
+function countArrivals(source: 'inbox' | 'log') {
+  const legacy = new Map<string, LegacyArrivals>()
+  const found = { source, legacy, days: new Set<string>(), arrivals: 0, unread: 0 }
+  const add = ({ at, receivedName, secretId }: Arrival) => {
+    found.arrivals += 1
+    found.days.add(dayOf(at))
+    if (!isLegacy(receivedName)) return
     const key = JSON.stringify([receivedName, secretId])
-    const before = this.#legacy.get(key)
-    this.#legacy.set(key, {
+    const before = legacy.get(key)
+    legacy.set(key, {
       receivedName,
       name: canonicalName(receivedName),
-      ...(secretId !== undefined && { secretId }),
+      ...defined({ secretId }),
       arrivals: (before?.arrivals ?? 0) + 1,
       lastSeen: before && before.lastSeen > at ? before.lastSeen : at,
     })
   }
+  return { found, add }
 }
 
-const isLegacy = (receivedName: string) => canonicalName(receivedName) !== receivedName
+type ArrivalCount = ReturnType<typeof countArrivals>['found']
+
+const isLegacy = (name: string | undefined): name is string =>
+  name !== undefined && canonicalName(name) !== name
 const dayOf = (at: Date) => at.toISOString().slice(0, 10)
 
 async function inboxArrivals({ out, signal }: Session, inbox: Inbox): Promise<ArrivalCount> {
-  const found = new ArrivalCount('inbox')
-  for await (const { id, receivedAt, receivedName, erased, source } of entriesOf(inbox, {})) {
+  const { found, add } = countArrivals('inbox')
+  for await (const { id, receivedAt: at, receivedName, erased, source } of entriesOf(inbox, {})) {
     signal.throwIfAborted()
     if (source === 'reconcile') continue
-    const isRead = receivedName !== undefined && isLegacy(receivedName) && !erased
+    const isRead = isLegacy(receivedName) && !erased
     const entry = isRead ? await inbox.get(id, { withDelivery: true }) : undefined
-    found.add(receivedAt, receivedName, entry?.delivery?.secretId)
+    add({ at, receivedName, secretId: entry?.delivery?.secretId })
     out.progress(`${found.arrivals} entries read`)
   }
   return found
@@ -147,7 +150,7 @@ async function logArrivals(
   { out, signal, stdin, cwd }: Session,
   files: readonly string[],
 ): Promise<ArrivalCount> {
-  const found = new ArrivalCount('log')
+  const { found, add } = countArrivals('log')
   for (const file of files) {
     const path = resolve(cwd, file)
     if (file !== '-' && !statOf(path)?.isFile()) {
@@ -157,7 +160,10 @@ async function logArrivals(
     const before = found.arrivals + found.unread
     for await (const line of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
       signal.throwIfAborted()
-      addOutcomes(found, line)
+      for (const arrival of arrivalsIn(line)) {
+        if (Number.isNaN(arrival.at.getTime())) found.unread += 1
+        else add(arrival)
+      }
     }
     if (found.arrivals + found.unread > before) continue
     found.unread += 1
@@ -169,20 +175,19 @@ async function logArrivals(
 type LogLine = Readonly<Record<string, unknown>>
 
 /** A log shipper may have put the line into a JSON string of its own. */
-function addOutcomes(found: ArrivalCount, shipped: string): void {
+function arrivalsIn(shipped: string): readonly Arrival[] {
   let line = shipped
   for (let depth = 0; depth < 3 && /\\"type\\*"/.test(line); depth += 1) {
     line = line.replaceAll(/\\(["\\])/g, '$1')
   }
-  for (const { index } of line.matchAll(/"type"\s*:\s*"outcome"/g)) {
-    const { kind, at, receivedName, secretId, source } = outcomeAt(line, index) ?? {}
-    const name = typeof receivedName === 'string' ? receivedName : undefined
+  const text = (value: unknown) => (typeof value === 'string' ? value : undefined)
+  return [...line.matchAll(/"type"\s*:\s*"outcome"/g)].flatMap(({ index }) => {
+    const { kind, at, source, ...outcome } = outcomeAt(line, index) ?? {}
+    const receivedName = text(outcome.receivedName)
     // A rejected delivery proves nothing: anyone could have sent it.
-    if (source === 'reconcile' || (kind === 'rejected' && name === undefined)) continue
-    const time = new Date(typeof at === 'string' ? at : Number.NaN)
-    if (Number.isNaN(time.getTime())) found.unread += 1
-    else found.add(time, name, typeof secretId === 'string' ? secretId : undefined)
-  }
+    if (source === 'reconcile' || (kind === 'rejected' && receivedName === undefined)) return []
+    return { at: new Date(text(at) ?? Number.NaN), receivedName, secretId: text(outcome.secretId) }
+  })
 }
 
 /** Reads the outcome whose type begins at this index of a line; it has fewer than 64 braces. */
@@ -199,7 +204,7 @@ function outcomeAt(line: string, index: number): LogLine | undefined {
 
 /** Judges all sources together; `days` without legacy names are safe. */
 function judge(sources: readonly ArrivalCount[], days: number): MigrationVerdict {
-  const seen = sources.flatMap(({ legacy }) => legacy.map(({ lastSeen }) => +lastSeen))
+  const seen = sources.flatMap(({ legacy }) => [...legacy.values()].map((one) => +one.lastSeen))
   const lastSeen = seen.length > 0 ? new Date(Math.max(...seen)) : undefined
   const all = new Set(sources.flatMap((one) => [...one.days]))
   const quietDays = [...all].filter((one) => !lastSeen || one > dayOf(lastSeen)).length
