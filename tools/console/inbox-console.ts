@@ -13,8 +13,12 @@ import { steadyClock, systemClock } from '../../src/foundation/clock.ts'
 import { parseJson } from '../../src/foundation/json.ts'
 import type { Inbox } from '../../src/inbox/inbox.ts'
 import { admitByKey, ConsoleRefusal, hasToken, refuseForeign, refuseRemote } from './access.ts'
-import { createActivityLog, type TellActivity } from './activity.ts'
-import { type ConsoleEnv, inboxRoutes } from './inbox-routes.ts'
+import {
+  type ConsoleEnv,
+  createActivityLog,
+  inboxRoutes,
+  type TellActivity,
+} from './inbox-routes.ts'
 import type { Mounted, MountedListener } from './node-listener.ts'
 import { assetResponse, pageResponse, refusalResponse, setSafeHeaders } from './page.ts'
 

@@ -3,7 +3,9 @@
 import { Hono } from 'hono'
 import { defined } from '../../src/foundation/defined.ts'
 import { decodeUtf8, parseJson } from '../../src/foundation/json.ts'
-import type { Entry } from '../../src/inbox/entry.ts'
+import { warnIfItThrows } from '../../src/foundation/warn.ts'
+import type { HandlerLatency } from '../../src/inbox/admin.ts'
+import type { Entry, EntryState } from '../../src/inbox/entry.ts'
 import type { EntryFilter } from '../../src/inbox/entry-query.ts'
 import type { Inbox } from '../../src/inbox/inbox.ts'
 import { dotted } from '../../src/redaction/redact.ts'
@@ -11,8 +13,6 @@ import { toBase64 } from '../../src/signature/encoding.ts'
 import { testSecret } from '../../src/signature/secrets.ts'
 import { capture } from '../../src/testing/capture.ts'
 import { ConsoleRefusal } from './access.ts'
-import type { ActivityLog } from './activity.ts'
-import { historyOf, readEntries, type Span, spans } from './inbox-history.ts'
 
 export interface ConsoleEnv {
   readonly Bindings: {
@@ -24,7 +24,7 @@ export interface ConsoleEnv {
   readonly Variables: { by: string | undefined; body: Readonly<Record<string, unknown>> }
 }
 
-export interface RouteDeps {
+interface RouteDeps {
   readonly inbox: Inbox
   readonly activity: ActivityLog
   readonly now: () => Date
@@ -195,4 +195,142 @@ function shapeOf(body: Uint8Array): unknown {
   const text = decodeUtf8(body)
   const json = text === undefined ? undefined : parseJson(text)
   return json ? dotted(json.value, 'body') : `${body.length} bytes that are not JSON`
+}
+
+/** The spans that can be asked for, in milliseconds. */
+export const spans = { '1h': 3_600_000, '24h': 86_400_000, '7d': 604_800_000 } as const
+
+export type Span = keyof typeof spans
+
+export interface Bucket {
+  readonly at: string
+  readonly counts: Readonly<Partial<Record<EntryState, number>>>
+}
+
+/** A handler with its times, and how many entries it failed at their last attempt. */
+export type HandlerRow = Partial<HandlerLatency> & {
+  readonly handler: string
+  readonly failed: number
+}
+
+export interface History {
+  readonly buckets: readonly Bucket[]
+  readonly width: number
+  readonly handlers: readonly HandlerRow[]
+  /** The oldest entry that was read, where there were more. */
+  readonly readBackTo?: string
+}
+
+const bars = 60
+const pages = 10
+const pageSize = 500
+
+type InboxReads = Pick<Inbox, 'find' | 'stats'>
+
+/** Reads the entries of a span, newest first, at most five thousand of them. */
+async function historyOf(
+  inbox: InboxReads,
+  span: Span,
+  { now, latencies }: { readonly now: Date; readonly latencies: readonly HandlerLatency[] },
+): Promise<History> {
+  const width = spans[span] / bars
+  const end = Math.ceil(now.getTime() / width) * width
+  const start = end - spans[span]
+  const since = new Date(start)
+  const { items, hasMore } = await readEntries(inbox, { since }, { count: pages * pageSize })
+  const counts = Array.from({ length: bars }, () => ({}) as Record<EntryState, number>)
+  const failures = new Map(latencies.map(({ handler }) => [handler, 0]))
+  for (const { receivedAt, state, failures: failed } of items) {
+    const at = Math.min(bars - 1, Math.max(0, Math.floor((receivedAt.getTime() - start) / width)))
+    const own = counts[at]
+    if (own) own[state] = (own[state] ?? 0) + 1
+    for (const { handler } of failed) failures.set(handler, (failures.get(handler) ?? 0) + 1)
+  }
+  const oldest = items.at(-1)?.receivedAt.toISOString()
+  return {
+    width,
+    buckets: counts.map((own, at) => ({
+      at: new Date(start + at * width).toISOString(),
+      counts: own,
+    })),
+    handlers: [...failures].map(([handler, failed]) => ({
+      ...latencies.find((one) => one.handler === handler),
+      handler,
+      failed,
+    })),
+    ...(hasMore && oldest !== undefined && { readBackTo: oldest }),
+  }
+}
+
+interface EntriesOptions {
+  readonly count: number
+  readonly fits?: (entry: Entry) => boolean
+  readonly cursor?: string | undefined
+}
+
+/** Reads pages until enough entries fit what the store cannot filter by, at most ten pages. */
+async function readEntries(
+  inbox: InboxReads,
+  filter: EntryFilter,
+  { count, fits, cursor }: EntriesOptions,
+) {
+  const entries: Entry[] = []
+  let next = cursor
+  for (let page = 0; page < pages && entries.length < count; page++) {
+    const limit = fits ? pageSize : Math.min(pageSize, count)
+    const found = await inbox.find({ ...filter, limit, ...defined({ cursor: next }) })
+    entries.push(...(fits ? found.entries.filter(fits) : found.entries))
+    next = found.cursor
+    if (next === undefined) break
+  }
+  const hasMore = next !== undefined || entries.length > count
+  return { items: entries.slice(0, count), hasMore, cursor: next }
+}
+
+/** One action of a user of the console. */
+export interface Activity {
+  readonly at: string
+  readonly action: 'reveal' | 'redrive' | 'replay' | 'dismiss' | 'forget'
+  /** The target: a record's id, or a description of a filter. */
+  readonly what: string
+  /** The operator, if the app knows. */
+  readonly by?: string
+}
+
+export type TellActivity = (activity: Activity) => unknown
+
+type ActivityLog = ReturnType<typeof createActivityLog>
+
+interface Done extends Pick<Activity, 'action' | 'what'> {
+  readonly by: string | undefined
+}
+
+export function createActivityLog(now: () => Date, tell: TellActivity = () => {}) {
+  let activities: readonly Activity[] = []
+  const timed = ({ action, what, by }: Done): Activity =>
+    defined({ at: now().toISOString(), action, what: what.slice(0, 200), by })
+  const add = (one: Activity) => {
+    activities = [one, ...activities].slice(0, 1000)
+  }
+  return {
+    /** Before a person's data is shown; throws 503 `ACTIVITY_FAILED` if `tell` fails. */
+    async record(done: Done): Promise<void> {
+      const one = timed(done)
+      try {
+        await tell(one)
+      } catch {
+        const message =
+          'Nothing was shown, because `onActivity` could not record it: look at its log'
+        throw new ConsoleRefusal(503, 'ACTIVITY_FAILED', message)
+      }
+      add(one)
+    },
+    /** After a change, which nothing takes back: if `tell` throws, that is a warning. */
+    note(done: Done): void {
+      const one = timed(done)
+      add(one)
+      warnIfItThrows('onActivity', () => tell(one))
+    },
+    list: () => activities,
+  }
 }

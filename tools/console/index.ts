@@ -1,3 +1,3 @@
-export type { Activity } from './activity.ts'
 export { type InboxConsole, type InboxConsoleOptions, inboxConsole } from './inbox-console.ts'
+export type { Activity } from './inbox-routes.ts'
 export type { MountedListener, MountedRequest } from './node-listener.ts'

@@ -1,7 +1,7 @@
 // The inbox's console: its state, its entries, and the record of what users did with them.
 import { computed } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import type { Activity } from '../../activity.ts'
+import type { Activity } from '../../inbox-routes.ts'
 import { href } from '../route.ts'
 import { config, connect, listAt, stats, useLoad } from '../server.ts'
 import { Time } from '../time.tsx'
