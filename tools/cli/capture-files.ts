@@ -14,10 +14,7 @@ export interface NamedCapture extends ReadCapture {
 }
 
 /** Reads captures in the given order; of a folder its .json files by name. */
-export async function readCaptures(
-  session: Session,
-  paths: readonly string[],
-): Promise<readonly NamedCapture[]> {
+export async function readCaptures(session: Session, paths: readonly string[]) {
   const captures: NamedCapture[] = []
   for (const path of paths) {
     if (path === '-') captures.push(read('stdin', await readText(session, path)))

@@ -57,9 +57,7 @@ const byStatus: Readonly<Record<number, string>> = {
   429: 'the app limits the rate: use --rate',
 }
 
-export function hintFor(
-  answer: Pick<DeliveryAnswer, 'status' | 'error'> & AnswerOutcome,
-): string | undefined {
+export function hintFor(answer: Pick<DeliveryAnswer, 'status' | 'error'> & AnswerOutcome) {
   const { status, error, code } = answer
   if (error !== undefined) return byError[error] ?? `no response (${error})`
   if (isCode(code)) return `${byCode[code]} (${errorPage(code)})`

@@ -29,11 +29,7 @@ export function override(json: unknown, { sets, remove }: Changes): unknown {
   return copy
 }
 
-function walk(
-  root: unknown,
-  path: string,
-  make: boolean,
-): { container?: JsonContainer; key: string } {
+function walk(root: unknown, path: string, make: boolean) {
   const keys = path.split('.')
   if (keys.some((key) => key === '' || key === '__proto__'))
     throw usageError(`'${path}' is not a path such as data.status`)

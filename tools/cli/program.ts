@@ -35,10 +35,7 @@ export const summaries: Readonly<Record<keyof typeof load, string>> = {
   mcp: 'serve an inbox to coding agents (MCP), read only',
 }
 
-export async function createProgram(
-  session: Session,
-  wanted: string | undefined,
-): Promise<Command> {
+export async function createProgram(session: Session, wanted: string | undefined) {
   const { config } = session
   const root = await treeOf(session, wanted)
   applySettings(root, session)

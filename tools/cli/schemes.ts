@@ -29,15 +29,7 @@ export const schemeOption = () =>
     `${names.join(', ')}, a preset (vendors.onfido, senders.slack), or a JSON file with a definition (see discover --json)`,
   )
 
-interface ChosenSender {
-  readonly scheme: Scheme
-  readonly vendor?: Vendor
-}
-
-export function chosenSender(
-  { cwd, config }: Session,
-  options: SchemeChoice,
-): Partial<ChosenSender> {
+export function chosenSender({ cwd, config }: Session, options: SchemeChoice): Partial<Preset> {
   const given = options.scheme ?? config.values.scheme
   if (given === undefined) return {}
   if (typeof given !== 'string') return { scheme: schemes.define(given as SchemeDefinition) }

@@ -13,10 +13,7 @@ import type { Session } from './session.ts'
 export type NamedSecret = Secret & { readonly id: string; readonly value: string | Uint8Array }
 
 /** The secrets as a scheme takes them: for a scheme with public keys their text is a key. */
-export function secretsFor(
-  { algorithm }: Scheme,
-  secrets: readonly NamedSecret[],
-): readonly Secret[] {
+export function secretsFor({ algorithm }: Scheme, secrets: readonly NamedSecret[]) {
   if (!['ed25519', 'es256', 'rs256'].includes(algorithm)) return secrets
   return secrets.map(({ value, ...secret }) => {
     const isPrivate = typeof value === 'string' && value.includes('PRIVATE KEY')
@@ -60,10 +57,7 @@ export function refuseSecretArguments(args: readonly string[]): void {
   )
 }
 
-export async function findSecrets(
-  session: Session,
-  options: SecretOptions,
-): Promise<readonly NamedSecret[]> {
+export async function findSecrets(session: Session, options: SecretOptions) {
   const { env, config } = session
   // WEBHOOK_SECRET overrides secretFile of the config file: see settings.ts.
   if (options.secretFile !== undefined) return fromFile(session, options.secretFile)
@@ -79,10 +73,7 @@ export function secretOrigin({ env }: Session, { secretFile }: SecretOptions): s
   return env.WEBHOOK_SECRET ? 'WEBHOOK_SECRET' : 'the config file'
 }
 
-export async function needSecrets(
-  session: Session,
-  options: SecretOptions,
-): Promise<readonly NamedSecret[]> {
+export async function needSecrets(session: Session, options: SecretOptions) {
   const secrets = await findSecrets(session, options)
   if (secrets.length > 0) return secrets
   throw new CliError(

@@ -207,16 +207,11 @@ function refusalOf(error: unknown): ConsoleRefusal {
 /** A page asks again after this time, so that `authorize` is asked again too. */
 const maxStreamMs = 5 * 60_000
 
-type OpenStream = (context: Context, isServing: () => boolean) => Response
-
 /**
  * Reads the inbox every `interval` milliseconds, once for all pages. It does not open an inbox that
  * was closed: a process that ends would take it from its successor.
  */
-function createInboxStream(
-  inbox: Pick<Inbox, 'find' | 'stats' | 'isClosed'>,
-  interval: number,
-): OpenStream {
+function createInboxStream(inbox: Pick<Inbox, 'find' | 'stats' | 'isClosed'>, interval: number) {
   const read = async () => {
     const [stats, { entries }] = await Promise.all([inbox.stats(), inbox.find({ limit: 50 })])
     const { lag: _, oldestAge: __, ...counts } = stats
@@ -229,7 +224,7 @@ function createInboxStream(
     if (!latest || now - latest.at > interval * 0.9) latest = { at: now, read: read() }
     return latest.read
   }
-  return (context, isServing) => {
+  return (context: ConsoleContext, isServing: () => boolean) => {
     if (inbox.isClosed) throw new ConsoleRefusal(503, 'STORE_UNAVAILABLE', 'The inbox is closed')
     const response = streamSSE(context, async (stream) => {
       const send = (event: string, data: unknown = {}) =>

@@ -105,10 +105,7 @@ export function faultsIn(step: string, given: URLSearchParams): Readonly<Record<
 }
 
 /** The submitted values by field name; a checked box is true. Other fields are left out. */
-export function givenIn(
-  step: string,
-  given: URLSearchParams,
-): Readonly<Record<string, string | true>> {
+export function givenIn(step: string, given: URLSearchParams) {
   return Object.fromEntries(
     fieldsOf(step).map(([name, { kind }]) => [
       name,

@@ -40,13 +40,9 @@ export const discover = (session: Session) =>
     .option('--template <text>', 'another template of the signed text; repeatable', repeated)
     .option('--header <name>', 'the signature header to use, if there are several')
     .addOption(secretFileOption())
-    .action(act(session, discoverScheme))
+    .action(act(session, run))
 
-async function discoverScheme(
-  session: Session,
-  options: DiscoverOptions,
-  paths: readonly string[],
-) {
+async function run(session: Session, options: DiscoverOptions, paths: readonly string[]) {
   const { out, signal } = session
   const all = await readCaptures(session, paths)
   const captures = all.filter(({ redacted }) => !redacted)

@@ -30,14 +30,10 @@ export const verify = (session: Session) =>
       '--at <time>',
       'the time to compare a signed time with: now, or ISO 8601 (default: when it was received)',
     )
-    .action(act(session, verifyCaptures))
+    .action(act(session, run))
 
 /** Verifies captures and reports each. */
-async function verifyCaptures(
-  session: Session,
-  options: VerifyCommandOptions,
-  paths: readonly string[],
-) {
+async function run(session: Session, options: VerifyCommandOptions, paths: readonly string[]) {
   const captures = await readCaptures(session, paths)
   const redactedOnly = captures.every(({ redacted }) => redacted)
   const secrets = await (redactedOnly ? findSecrets : needSecrets)(session, options)

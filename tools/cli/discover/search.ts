@@ -67,11 +67,7 @@ async function fitsOf(options: SearchOptions, first: NamedCapture): Promise<Shar
   return fits
 }
 
-async function proves(
-  options: SearchOptions,
-  scheme: SharedScheme,
-  { delivery }: NamedCapture,
-): Promise<boolean> {
+async function proves(options: SearchOptions, scheme: SharedScheme, { delivery }: NamedCapture) {
   const timed = scheme.signed.includes('{timestamp}')
   let candidate: Scheme
   try {

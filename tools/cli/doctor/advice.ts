@@ -16,9 +16,7 @@ const byText: readonly (readonly [Framework, RegExp])[] = [
 ]
 
 /** The framework behind responses; the first clear sign counts. */
-export function frameworkOf(
-  answers: readonly Pick<DeliveryAnswer, 'headers' | 'body'>[],
-): Framework {
+export function frameworkOf(answers: readonly Pick<DeliveryAnswer, 'headers' | 'body'>[]) {
   const powered = answers.map(({ headers }) => headers['x-powered-by'] ?? '')
   if (powered.some((name) => /^Next\.js/i.test(name))) return 'next'
   for (const { body } of answers) {

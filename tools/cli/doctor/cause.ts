@@ -48,10 +48,7 @@ const byCode: Readonly<Record<string, Cause>> = {
   HANDLER_TIMEOUT: 'handler-failed',
 }
 
-function blockedBy(
-  { answer, outcome }: Examined,
-  examined: readonly Examined[],
-): Cause | undefined {
+function blockedBy({ answer, outcome }: Examined, examined: readonly Examined[]) {
   const { status, body } = answer
   const { code = '' } = outcome
   if (status === 0) {

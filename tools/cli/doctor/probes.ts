@@ -130,18 +130,15 @@ export interface ProbeTarget {
   readonly leaveNothing: boolean
 }
 
-export async function examine(
-  session: Session,
-  target: ProbeTarget,
-  other: DeliveryAnswer,
-): Promise<readonly Examined[]> {
+export async function examine(session: Session, target: ProbeTarget, other: DeliveryAnswer) {
   const { frame, scheme, leaveNothing } = target
   const run = randomUUID().slice(0, 8)
   const all = makeProbes({ frame, run, timed: scheme.tolerance !== 'none' })
   const [genuine] = all
   // If the app does not respond, every probe would fail in the same way.
   if (other.error !== undefined && genuine) {
-    return [{ probe: genuine, answer: other, outcome: {}, result: 'fails' }]
+    const lost: Examined = { probe: genuine, answer: other, outcome: {}, result: 'fails' }
+    return [lost]
   }
   const wanted = all.filter(({ leaves }) => !leaves || !leaveNothing)
   const examined: Examined[] = []
@@ -154,7 +151,7 @@ export async function examine(
   const framework = frameworkOf([...examined.map(({ answer }) => answer), other])
   if (keepsHeadersApart(framework)) return examined
   // A runtime that joins repeated headers hides them from every receiver on it.
-  return examined.map((one) => {
+  return examined.map((one): Examined => {
     const isJoined = one.probe.signature === 'twice' && isTaken(one.answer.status)
     return isJoined ? { ...one, result: 'not provable' } : one
   })

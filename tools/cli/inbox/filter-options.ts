@@ -16,11 +16,7 @@ export interface FilterOptions {
   readonly search?: string
 }
 
-export function withFilter(
-  command: Command,
-  session: Session,
-  states: readonly EntryState[],
-): Command {
+export function withFilter(command: Command, session: Session, states: readonly EntryState[]) {
   if (states.length > 1) command.addOption(stateOption(states))
   return command
     .option('--name <event>', 'only this event', someText)

@@ -48,10 +48,7 @@ interface InboxOpening extends InboxChoice {
   readonly isChecked?: boolean
 }
 
-export async function findInbox(
-  session: Session,
-  opening: InboxOpening,
-): Promise<FoundInbox | undefined> {
+export async function findInbox(session: Session, opening: InboxOpening) {
   const { config, cwd } = session
   const { mode = 'operator' } = opening
   const given = opening.inbox ?? config.values.inbox

@@ -110,11 +110,7 @@ function attemptsOf({ attempts, reason, state, generation }: Entry): string {
   ].join(', ')
 }
 
-export function entryDetails(
-  out: Output,
-  entry: Entry,
-  url: string | undefined,
-): readonly (readonly [label: string, value: string])[] {
+export function entryDetails(out: Output, entry: Entry, url: string | undefined) {
   const { name, receivedName, entity, failures, handled, delivery, reason } = entry
   const received = receivedName === name ? undefined : receivedName
   const time = (moment: Date | undefined) => moment && stamp(moment)

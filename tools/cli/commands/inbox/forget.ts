@@ -26,13 +26,9 @@ export const inboxForget = (session: Session) =>
     .option('--tenant <name>', 'only of this tenant', someText)
     .option('--no-tenant', 'only of no tenant')
     .option('--yes', 'skip the confirmation prompt')
-    .action(act(session, forget))
+    .action(act(session, run))
 
-async function forget(
-  session: Session,
-  options: ForgetCommandOptions,
-  entities: readonly string[],
-) {
+async function run(session: Session, options: ForgetCommandOptions, entities: readonly string[]) {
   const { out, signal } = session
   const { tenant } = options
   const of = tenant === undefined ? {} : { tenant: tenant === false ? null : tenant }

@@ -82,10 +82,7 @@ function dueText({ state, dueAt }: Entry, now: Date): string | undefined {
 const maxRetries = 500
 
 /** Finds the entries that wait for the retry of an earlier entry, and the id of that entry. */
-async function entriesBehind(
-  inbox: Inbox,
-  entries: readonly Entry[],
-): Promise<ReadonlyMap<string, string>> {
+async function entriesBehind(inbox: Inbox, entries: readonly Entry[]) {
   const stored = entries.filter(({ state }) => state === 'stored')
   const found = stored.length > 0 && (await inbox.find({ state: 'retry', limit: maxRetries }))
   const retries = new Map<string, Entry>()

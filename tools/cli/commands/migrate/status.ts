@@ -146,10 +146,7 @@ async function inboxArrivals({ out, signal }: Session, inbox: Inbox): Promise<Ar
 }
 
 /** Reads the outcomes of log files. A file without any counts as unread: it may be compressed. */
-async function logArrivals(
-  { out, signal, stdin, cwd }: Session,
-  files: readonly string[],
-): Promise<ArrivalCount> {
+async function logArrivals({ out, signal, stdin, cwd }: Session, files: readonly string[]) {
   const { found, add } = countArrivals('log')
   for (const file of files) {
     const path = resolve(cwd, file)

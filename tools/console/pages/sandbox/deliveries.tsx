@@ -167,11 +167,7 @@ function curlOf({ request: { headers, ...rest } }: DiagnosedAttempt): string {
   return toCurl({ ...rest, headers: Object.entries(headers) })
 }
 
-async function testOf(
-  path: string,
-  event: string,
-  { ok, code }: DiagnosedAttempt,
-): Promise<string> {
+async function testOf(path: string, event: string, { ok, code }: DiagnosedAttempt) {
   const { capture } = await call<Pick<TestCase, 'capture'>>(`${path}/capture`)
   const outcome = ok === false ? 'rejected' : 'handled'
   return toTest({ title: `${event} is ${outcome} as it was delivered`, capture, outcome, code })
