@@ -51,7 +51,7 @@ type Send = (path: string, init?: RequestInit) => Promise<Response>
 async function session(send: Send) {
   const page = await send('/')
   expect(page.status).toBe(200)
-  const html = (await page.text()).replaceAll('&#34;', '"')
+  const html = (await page.text()).replaceAll('&quot;', '"')
   const token = /"token":"([\w-]+)"/.exec(html)?.[1] ?? ''
   const base = /"base":"([^"]*)"/.exec(html)?.[1]
   const cookie = page.headers.get('set-cookie')?.split(';')[0] ?? ''

@@ -32,11 +32,8 @@ interface RecorderOptions {
   readonly onRefused: (reason: string) => void
 }
 
-/** Milliseconds in which a request must arrive; node:http answers 408 to a slower one. */
-const requestTimeout = 30_000
-
 export async function startRecorder(options: RecorderOptions) {
-  const server = createServer({ requestTimeout }, (request, response) => {
+  const server = createServer((request, response) => {
     record(request, response, options).catch((error: unknown) => {
       options.onError(error)
       const status = error instanceof CliError ? 413 : 502

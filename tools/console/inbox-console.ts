@@ -1,6 +1,7 @@
 // The console of an inbox, to be mounted in the user's own app. It decides who may ask;
 // inbox-routes.ts has what the pages read and do.
 import { type Context, Hono } from 'hono'
+import { html } from 'hono/html'
 import { streamSSE } from 'hono/streaming'
 import { isWebhookError } from '../../src/errors.ts'
 import {
@@ -20,7 +21,7 @@ import {
   type TellActivity,
 } from './inbox-routes.ts'
 import type { Mounted, MountedListener } from './node-listener.ts'
-import { assetResponse, pageResponse, refusalResponse, setSafeHeaders } from './page.ts'
+import { assetResponse, htmlResponse, pageResponse, setSafeHeaders } from './page.ts'
 
 /** Options of `inboxConsole`. */
 export interface InboxConsoleOptions {
@@ -193,7 +194,7 @@ async function bodyOf(request: Request): Promise<Readonly<Record<string, unknown
 function rejection(error: unknown, request: Request): Response {
   const { status, code, message } = refusalOf(error)
   return request.headers.get('accept')?.includes('text/html')
-    ? refusalResponse(message, status)
+    ? htmlResponse({ title: message, body: html`<h1>${message}</h1>`, status })
     : Response.json({ code, message, statusCode: status }, { status })
 }
 

@@ -1,6 +1,7 @@
 // The console's document and its two files, under a strict policy: no script, style or request from
 // anywhere else, and nothing inline. What the pages show is asked for by their own script.
 import type { Context, Next } from 'hono'
+import { html } from 'hono/html'
 import { tokenOf } from './access.ts'
 
 export interface PageConfig {
@@ -44,35 +45,38 @@ export async function setSafeHeaders(context: Context, next: Next): Promise<void
 /** The document, with the token that every change has to bring back, and its cookie. */
 export function pageResponse(config: PageConfig, request: Request): Response {
   const { token, cookie } = tokenOf(request)
-  const base = escaped(config.base)
-  const content = escaped(JSON.stringify({ ...config, token }))
-  const head = `<meta name="idv-console" content="${content}">
+  const { base, title } = config
+  const head = html`<meta name="idv-console" content="${JSON.stringify({ ...config, token })}">
 <link rel="icon" href="${icon}">
 <link rel="stylesheet" href="${base}/console.css">
 <script type="module" src="${base}/console.js"></script>`
-  const body = '<div id="app"></div><noscript>The console needs JavaScript.</noscript>'
-  const response = htmlResponse(config.title, body, { head })
+  const body = html`<div id="app"></div><noscript>The console needs JavaScript.</noscript>`
+  const response = htmlResponse({ title, head, body })
   if (cookie !== undefined) response.headers.append('set-cookie', cookie)
   return response
 }
 
-export function refusalResponse(message: string, status: number): Response {
-  return htmlResponse(message, `<h1>${escaped(message)}</h1>`, { status })
+interface HtmlDocument {
+  readonly title: string
+  readonly head?: unknown
+  readonly body: unknown
+  readonly status?: number
 }
 
-function htmlResponse(title: string, body: string, { head = '', status = 200 } = {}): Response {
-  const html = `<!doctype html>
+export function htmlResponse({ title, head = '', body, status = 200 }: HtmlDocument): Response {
+  const page = html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<title>${escaped(title)}</title>
+<title>${title}</title>
 ${head}
 </head>
 <body>${body}</body>
 </html>`
-  return new Response(html, { status, headers: { 'content-type': 'text/html; charset=utf-8' } })
+  const headers = { ...safeHeaders, 'content-type': 'text/html; charset=utf-8' }
+  return new Response(String(page), { status, headers })
 }
 
 export async function assetResponse(name: string): Promise<Response> {
@@ -87,7 +91,3 @@ export async function assetResponse(name: string): Promise<Response> {
 const icon = `data:image/svg+xml,${encodeURIComponent(
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect width="16" height="16" rx="4" fill="#3257c8"/><path d="M4 8.5l2.6 2.6L12 5.6" stroke="#fff" stroke-width="2" fill="none" stroke-linecap="round" stroke-linejoin="round"/></svg>',
 )}`
-
-function escaped(text: string): string {
-  return text.replaceAll(/[&<>"']/g, (letter) => `&#${letter.charCodeAt(0)};`)
-}

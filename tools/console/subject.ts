@@ -2,6 +2,7 @@
 // a script. `html` escapes whatever a person gave; the style is allowed by its hash.
 import { createHash } from 'node:crypto'
 import { html, raw } from 'hono/html'
+import { htmlResponse } from './page.ts'
 
 interface StepField {
   readonly label: string
@@ -231,17 +232,13 @@ function ended({ status, steps }: SubjectView) {
 }
 
 function pageOf(content: unknown, status: number): Response {
-  const page = html`<!doctype html><html lang="en"><head><meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>Identity verification (sandbox)</title><style>${raw(subjectStyle)}</style></head>
-<body><main>${content}</main><footer>Sandbox: nobody’s identity is really verified here.</footer></body></html>`
-  const headers = {
-    'content-type': 'text/html; charset=utf-8',
-    'content-security-policy': policy,
-    'x-content-type-options': 'nosniff',
-    'referrer-policy': 'no-referrer',
-    'cache-control': 'no-store',
-  }
-  return new Response(String(page), { status, headers })
+  const response = htmlResponse({
+    title: 'Identity verification (sandbox)',
+    head: html`<style>${raw(subjectStyle)}</style>`,
+    body: html`<main>${content}</main><footer>Sandbox: nobody’s identity is really verified here.</footer>`,
+    status,
+  })
+  response.headers.set('content-security-policy', policy)
+  response.headers.set('cache-control', 'no-store')
+  return response
 }

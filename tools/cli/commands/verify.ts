@@ -60,13 +60,7 @@ function timeOf(session: Session, at: string | undefined): Date | undefined {
   throw usageError("--at must be 'now' or an ISO 8601 time")
 }
 
-const unprovedCauses: Partial<Record<string, string>> = {
-  SIGNATURE_MISSING: 'the signature header of this scheme is missing: see discover',
-  SIGNATURE_MALFORMED: 'the signature has another format than this scheme: see discover',
-  SIGNATURE_MISMATCH:
-    'another secret, changed bytes, or another scheme; nothing more can be proved',
-  HEADER_AMBIGUOUS: 'a security header occurs twice',
-}
+const unproved = 'another secret, other bytes or another scheme (see discover); no more is proved'
 
 async function reportResult(
   out: Output,
@@ -85,7 +79,6 @@ async function reportResult(
   const diagnosis = await result.diagnose()
   out.record({ ...common, ok: false, code: result.code, ...(diagnosis && { diagnosis }) })
   out.data(`${out.paint('red', 'no')}  ${name}: ${result.code} ${label}`)
-  const cause = diagnosis?.message ?? unprovedCauses[result.code] ?? 'nothing more can be proved'
-  out.data(`    ${printable(cause)}`)
+  out.data(`    ${printable(diagnosis?.message ?? unproved)}`)
   if (diagnosis) out.data(`    fix: ${printable(diagnosis.fix)}`)
 }

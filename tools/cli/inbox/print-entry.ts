@@ -64,7 +64,8 @@ export function entryTable(
   const ids = listed.map(({ entry }) => entry.id)
   const isUnique = (length: number) =>
     new Set(ids.map((id) => id.slice(0, length))).size === ids.length
-  let length = 13
+  const isWide = width >= 140
+  let length = isWide ? 36 : 13
   while (length < 36 && !isUnique(length)) length += 1
   const rows = listed.map(({ entry, due, waitsFor }) => {
     const { id, state, receivedAt, name = '(unread)', entity, erased, attempts, reason } = entry
@@ -76,7 +77,9 @@ export function entryTable(
       !isCrash && attempts > 1 && attemptsOf(entry),
       erased && 'erased',
     ]
-    const time = receivedAt.toISOString().slice(5, 16).replace('T', ' ')
+    const time = isWide
+      ? stamp(receivedAt)
+      : receivedAt.toISOString().slice(5, 16).replace('T', ' ')
     const note = notes.filter(Boolean).join(', ')
     const whose = entity ? `${entity.type}:${entity.id}` : '-'
     return [id.slice(0, length), state, time, name, note, whose].map(printable)
@@ -87,10 +90,8 @@ export function entryTable(
   const room = width - widths.slice(0, -1).reduce((sum, one) => sum + one + 2, 0)
   const columns = room < 8 ? widths.slice(0, -1) : widths
   return all.map((row, at) => {
-    const line = columns
-      .map((one, column) => row[column]?.padEnd(one))
-      .join('  ')
-      .trimEnd()
+    const cells = columns.map((one, column) => row[column]?.padEnd(one))
+    const line = cells.join('  ').trimEnd()
     const fitted = line.length > width ? `${line.slice(0, width - 1)}…` : line
     const state = listed[at - Number(withHeads)]?.entry.state
     if (!state) return out.paint('dim', fitted)
