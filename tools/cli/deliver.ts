@@ -79,6 +79,10 @@ export function deliver(shipment: Shipment, options: DeliverOptions): Promise<De
       if (!request.writableFinished) request.destroy()
     })
   })
+  request.on('upgrade', (response, socket) => {
+    socket.destroy()
+    settle(headOf(response))
+  })
   request.on('error', (error) => {
     if (options.signal.aborted) reject(error)
     else settle({ error: codeOf(error) })

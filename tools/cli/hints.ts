@@ -46,6 +46,7 @@ const byError: Readonly<Record<string, string>> = {
 }
 
 const byStatus: Readonly<Record<number, string>> = {
+  101: 'the server switches to another protocol: check the address',
   400: 'refused before the receiver? A body parser may have read the body first',
   401: 'the route may require a login, or use another secret',
   403: 'a firewall, a CSRF check or a login refuses it before the route',

@@ -88,19 +88,18 @@ function readValue(option: Option, value: unknown): unknown {
   }, undefined)
 }
 
-function everyCommand(command: Command): readonly Command[] {
-  return [command, ...command.commands.flatMap(everyCommand)]
+function knownKeys({ options, commands }: Command): readonly string[] {
+  const own = options.map((option) => option.attributeName())
+  return [...otherKeys, ...own, ...commands.flatMap(knownKeys)]
 }
 
-const keysOf = ({ options }: Command) => options.map((option) => option.attributeName())
-
 export function hasOtherKeys({ values }: Config, root: Command): boolean {
-  const known = [...otherKeys, ...everyCommand(root).flatMap(keysOf)]
+  const known = knownKeys(root)
   return Object.keys(values).some((key) => !known.includes(key))
 }
 
 export function checkKeys({ file, values }: Config, root: Command): void {
-  const known = [...otherKeys, ...everyCommand(root).flatMap(keysOf)]
+  const known = knownKeys(root)
   for (const key of Object.keys(values)) {
     const why = flagOnly.includes(key)
       ? `has the key '${key}', which is a flag only`

@@ -46,24 +46,11 @@ interface FoundText {
   readonly value: string | undefined
 }
 
-type Plugins = NonNullable<ParserOptions['plugins']>
-
-const typed: readonly Plugins[] = [
-  ['typescript', 'decorators-legacy'],
-  ['typescript', 'decorators'],
-]
-const dialects: readonly (readonly [ends: RegExp, plugins: readonly Plugins[]])[] = [
-  [/\.d\.[mc]?ts$/, [[['typescript', { dts: true }]]]],
-  [/\.[mc]?ts$/, typed],
-  [/\.tsx$/, typed.map((plugins) => ['jsx', ...plugins])],
-  [
-    /\.[mc]?jsx?$/,
-    [
-      ['jsx', 'decorators'],
-      ['jsx', 'flow', 'decorators-legacy'],
-      ['jsx', ...(typed[0] ?? [])],
-    ],
-  ],
+const dialects: readonly (readonly [ends: RegExp, plugins: ParserOptions['plugins']])[] = [
+  [/\.d\.[mc]?ts$/, [['typescript', { dts: true }]]],
+  [/\.[mc]?ts$/, ['typescript']],
+  [/\.tsx$/, ['jsx', 'typescript']],
+  [/\.[mc]?jsx?$/, ['jsx', 'flow']],
 ]
 
 /** Whether a file is code that is renamed; every other file is only searched. */
@@ -150,25 +137,17 @@ function placeAt(text: string, offset: number): SourcePlace {
 
 function parseSource(text: string, file: string): SyntaxNode {
   const plugins = dialects.find(([ends]) => ends.test(file))?.[1] ?? []
-  let failure: unknown
-  for (const dialect of plugins) {
-    try {
-      const { program } = parse(text, {
-        sourceType: 'unambiguous',
-        allowReturnOutsideFunction: true,
-        allowAwaitOutsideFunction: true,
-        allowSuperOutsideMethod: true,
-        allowUndeclaredExports: true,
-        errorRecovery: true,
-        plugins: ['decoratorAutoAccessors', ...dialect],
-      })
-      // The walk needs only the fields that all node types of Babel have.
-      return program as unknown as SyntaxNode
-    } catch (error) {
-      failure ??= error
-    }
-  }
-  throw failure
+  const { program } = parse(text, {
+    sourceType: 'unambiguous',
+    allowReturnOutsideFunction: true,
+    allowAwaitOutsideFunction: true,
+    allowSuperOutsideMethod: true,
+    allowUndeclaredExports: true,
+    errorRecovery: true,
+    plugins: ['decoratorAutoAccessors', 'decorators', ...plugins],
+  })
+  // The walk needs only the fields that all node types of Babel have.
+  return program as unknown as SyntaxNode
 }
 
 /** Nodes between a text and what says how it is used. */

@@ -83,9 +83,7 @@ async function exportApi(session: Session, source: string) {
   const { data, subscriptions } = Object(json.value)
   const rows = [json.value, data, subscriptions].find(Array.isArray)
   if (!rows?.every(isSubscription)) {
-    throw invalid(
-      'has no list of subscriptions: expected [{ id, url, events }, …], or it under data',
-    )
+    throw invalid('has no list of subscriptions: [{ id, url, events }, …], or it under data')
   }
   const refuse = () => Promise.reject(invalid('can only be planned'))
   const none = { hasDelivered: undefined, isSettled: undefined }
@@ -100,23 +98,20 @@ function isSubscription(row: Partial<EventSubscription> | null): row is EventSub
 
 function sandboxApi(address: string) {
   const base = `${address.replace(/\/+$/, '').replace(/\/(v2\/api|_sandbox)$/, '')}/_sandbox`
-  const call = (method: string, path: string, body?: unknown) =>
-    request(method, `${base}${path}`, body)
+  const call = async <Answer>(method: string, path: string, body?: unknown) =>
+    (await request(method, `${base}${path}`, body)) as Answer
   const hasDeliveries = async (subscriptionId: string, status: string) => {
     const query = new URLSearchParams({ subscriptionId, status })
-    const { data } = (await call('GET', `/deliveries?${query}`)) as { readonly data: object[] }
+    const { data } = await call<{ readonly data: object[] }>('GET', `/deliveries?${query}`)
     return data.length > 0
   }
   return {
     async list() {
-      const { data } = (await call('GET', '/subscriptions?reveal=true')) as {
-        readonly data: EventSubscription[]
-      }
-      return data
+      const path = '/subscriptions?reveal=true'
+      return (await call<{ readonly data: EventSubscription[] }>('GET', path)).data
     },
-    async create(input: Omit<EventSubscription, 'id'>) {
-      return (await call('POST', '/subscriptions', input)) as EventSubscription
-    },
+    create: (input: Omit<EventSubscription, 'id'>) =>
+      call<EventSubscription>('POST', '/subscriptions', input),
     remove: (id: string) => call('DELETE', `/subscriptions/${encodeURIComponent(id)}`),
     hasDelivered: (id: string) => hasDeliveries(id, 'delivered'),
     isSettled: async (id: string) =>

@@ -87,7 +87,6 @@ export function OverviewPage() {
             label="Recent failures"
             items={data.failing}
             columns={failureColumns}
-            idOf={({ id }) => id}
             hrefOf={({ id }) => href(['entries', id])}
             none="None."
           />

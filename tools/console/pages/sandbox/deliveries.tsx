@@ -12,7 +12,14 @@ import { at, call, change, listAt, useLoad } from '../server.ts'
 import { fromBase64, type TestCase, textOf, toCurl, toTest } from '../text.ts'
 import { duration, since, Time } from '../time.tsx'
 import { Body, Headers, SideBySide } from '../ui/bytes.tsx'
-import { type Column, Detail, type Filters, ListPage, Table } from '../ui/list.tsx'
+import {
+  type Column,
+  Detail,
+  type Filters,
+  ListPage,
+  TableCard,
+  type TableProps,
+} from '../ui/list.tsx'
 import {
   Badge,
   Button,
@@ -83,24 +90,15 @@ const columns: readonly Column<ListedDelivery>[] = [
   { head: 'Created', kind: 'end', cell: ({ createdAt }) => <Time at={createdAt} /> },
 ]
 
-interface DeliveryTableProps {
-  readonly label: string
-  readonly items: readonly ListedDelivery[]
-  readonly none: string
+type DeliveriesProps = Pick<TableProps<ListedDelivery>, 'label' | 'items' | 'none'>
+
+export function DeliveriesCard(props: DeliveriesProps) {
+  return <TableCard {...props} columns={columns} hrefOf={({ id }) => href(['deliveries', id])} />
 }
 
-export function DeliveryTable(props: DeliveryTableProps) {
-  const hrefOf = ({ id }: ListedDelivery) => href(['deliveries', id])
-  return <Table {...props} columns={columns} idOf={({ id }) => id} hrefOf={hrefOf} />
-}
-
-export function EventsSent({ items }: Pick<DeliveryTableProps, 'items'>) {
-  return (
-    <Card title="Events sent">
-      <DeliveryTable label="Events sent" items={items} none="None: no subscription takes them." />
-    </Card>
-  )
-}
+export const EventsSent = ({ items }: Pick<DeliveriesProps, 'items'>) => (
+  <DeliveriesCard label="Events sent" items={items} none="None: no subscription takes them." />
+)
 
 function NothingSent({ hasSubscription }: { readonly hasSubscription: boolean }) {
   const add = <LinkButton to={href(['subscriptions'])} words="Add a subscription" isMain />

@@ -8,7 +8,7 @@ import { clockTime, Now, Time } from '../time.tsx'
 import { Form } from '../ui/form.tsx'
 import { type Column, TableCard } from '../ui/list.tsx'
 import { Badge, Button, Card, Failed, Figure, Notice, Page } from '../ui/parts.tsx'
-import { DeliveryTable } from './deliveries.tsx'
+import { DeliveriesCard } from './deliveries.tsx'
 import { control, NewVerification, overview } from './records.tsx'
 
 const figures = [
@@ -37,13 +37,11 @@ export function OverviewPage() {
           />
         ))}
       </div>
-      <Card title="Failing deliveries">
-        <DeliveryTable
-          label="Failing deliveries"
-          items={data?.failing ?? []}
-          none="None: every delivery that was sent arrived."
-        />
-      </Card>
+      <DeliveriesCard
+        label="Failing deliveries"
+        items={data?.failing ?? []}
+        none="None: every delivery that was sent arrived."
+      />
       <DueCard due={data?.due ?? []} />
     </Page>
   )
@@ -71,7 +69,6 @@ function DueCard({ due }: { readonly due: readonly DueItem[] }) {
       label="Due next"
       items={due}
       columns={dueColumns}
-      idOf={({ id }) => id}
       hrefOf={(one) => href([pageOf(one), one.id])}
       none="Nothing is due."
     />

@@ -24,11 +24,12 @@ export interface Column<Item> {
   readonly kind?: 'more' | 'end' | 'main'
 }
 
-interface TableProps<Item> {
+export interface TableProps<Item> {
   readonly label: string
   readonly items: readonly Item[]
   readonly columns: readonly Column<Item>[]
-  readonly idOf: (item: Item) => string
+  /** The field `id` by default. */
+  readonly idOf?: (item: Item) => string
   /** The address that a row opens; its link is in the column of the kind `main`. */
   readonly hrefOf?: (item: Item) => string | undefined
   readonly current?: string | undefined
@@ -39,7 +40,7 @@ interface TableProps<Item> {
 }
 
 export function Table<Item>(props: TableProps<Item>) {
-  const { label, items, columns, idOf, picked, none } = props
+  const { label, items, columns, idOf = ownId, picked, none } = props
   if (none && items.length === 0) return <p class="muted">{none}</p>
   return (
     <table aria-label={label}>
@@ -62,6 +63,8 @@ export function Table<Item>(props: TableProps<Item>) {
   )
 }
 
+const ownId = (item: unknown) => String(Object(item).id)
+
 export function TableCard<Item>(props: TableProps<Item>) {
   return (
     <Card title={props.label}>
@@ -71,7 +74,7 @@ export function TableCard<Item>(props: TableProps<Item>) {
 }
 
 function Row<Item>({ item, ...props }: TableProps<Item> & { readonly item: Item }) {
-  const { columns, idOf, hrefOf, current, picked, isDim } = props
+  const { columns, idOf = ownId, hrefOf, current, picked, isDim } = props
   const id = idOf(item)
   const href = hrefOf?.(item)
   const open = (cell: ComponentChildren) => (
@@ -130,7 +133,7 @@ export interface Rows<Item> {
 /** The filters of the address, its span as the time that it begins at. */
 export type Filters = Readonly<Record<string, string | undefined>>
 
-export interface ListPageProps<Item> extends Omit<TableProps<Item>, 'items' | 'label' | 'idOf'> {
+export interface ListPageProps<Item> extends Omit<TableProps<Item>, 'items' | 'label'> {
   /** In lower case, the first part of the address. */
   readonly title: string
   readonly nouns: readonly [one: string, many: string]
@@ -192,7 +195,7 @@ function List<Item extends { readonly id: string }>(props: ListProps<Item>) {
   // biome-ignore lint/correctness/useExhaustiveDependencies: the others are the same in effect
   const table = useMemo(() => {
     const hrefOf = ({ id }: Item) => href([place, id], query)
-    return <Table label={title} idOf={({ id }) => id} {...{ ...props, current, hrefOf }} />
+    return <Table label={title} {...{ ...props, current, hrefOf }} />
   }, [items, columns, current, picked?.value, query])
   if (items.length === 0) {
     if (![...query.keys()].some((name) => name !== 'org')) return <div class="scroll">{empty}</div>
