@@ -35,16 +35,16 @@ export interface Declaration {
   /** Its line in the list of commands; a top-level command has it in the table of program.ts. */
   readonly summary?: string
   /** Paragraphs of its help; the summary by default. */
-  readonly details?: readonly string[]
+  readonly details?: string | readonly string[]
   readonly examples: readonly string[]
 }
 
 export function declare(
   name: string,
-  { summary = '', details = [`${summary}.`], examples }: Declaration,
+  { summary = '', details = `${summary}.`, examples }: Declaration,
 ): Command {
-  const list = examples.map((example) => `  $ ${example}`).join('\n')
-  const command = new Command(name).summary(summary).description(details.join('\n\n'))
+  const list = examples.map((example) => `  $ idv-webhooks ${example}`).join('\n')
+  const command = new Command(name).summary(summary).description([details].flat().join('\n\n'))
   return command.addHelpText('after', `\nExamples:\n${list}`)
 }
 

@@ -46,8 +46,8 @@ export const capture = (session: Session) =>
       'With --to, a bare host (http://localhost:3000) gets each delivery at the path that the sender called; an address with a path gets all of them there. The query is kept either way, and the response of the app is returned unchanged. Exits 1 if a delivery could not be saved.',
     ],
     examples: [
-      'idv-webhooks capture --port 4000 --to http://localhost:3000/webhooks',
-      'idv-webhooks capture --raw --yes --count 2 --dir private-captures',
+      'capture --port 4000 --to http://localhost:3000/webhooks',
+      'capture --raw --yes --count 2 --dir private-captures',
     ],
   })
     .option('--port <port>', 'port to listen on; 0 picks a free one', wholeFrom(0, 65535), 4000)

@@ -26,9 +26,9 @@ export const discover = (session: Session) =>
       'Exits 0 if exactly one scheme fits, and 1 if several fit (capture one more), none fits, or no signature is present. An id that was seen with one event only is reported as a guess.',
     ],
     examples: [
-      'idv-webhooks discover private-captures/',
-      'idv-webhooks discover a.json b.json --json > scheme.json && idv-webhooks verify a.json --scheme scheme.json',
-      "idv-webhooks discover a.json --template '{id}/{timestamp}/{body}'",
+      'discover private-captures/',
+      'discover a.json b.json --json > scheme.json && idv-webhooks verify a.json --scheme scheme.json',
+      "discover a.json --template '{id}/{timestamp}/{body}'",
     ],
   })
     .argument('<captures...>', 'capture files, folders of them, or - for stdin')

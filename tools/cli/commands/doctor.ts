@@ -59,12 +59,7 @@ export const doctor = (session: Session) =>
       'It also checks Node, the secrets, the clocks and, with --inbox, the inbox: whether its file is whole, the promises of its store, who can read it, whether a worker keeps up. It lists what it did not check. Exits 0 if everything that can be proved holds, 1 if a guarantee does not hold, 2 if there is nothing to check.',
       'An app that keeps what it does not know keeps the genuine probes. --leave-nothing sends only what must be refused, so the exact bytes are not checked.',
     ],
-    examples: [
-      'idv-webhooks doctor --to http://localhost:3000/webhooks',
-      'idv-webhooks doctor --to https://example.com/webhooks --leave-nothing',
-      'idv-webhooks doctor --inbox inbox.db',
-      'idv-webhooks doctor --to https://staging.example.com/webhooks --scheme timestamped --json',
-    ],
+    examples: ['doctor --to http://localhost:3000/webhooks', 'doctor --inbox inbox.db'],
   })
     .option('--to <url>', 'address of the running receiver', addressFrom)
     .addOption(timeoutOption('how long to wait for a response', 15))

@@ -8,14 +8,9 @@ import { bulkCommands } from './inbox/run-again.ts'
 
 export const inbox = (session: Session) => {
   const command = declare('inbox', {
-    details: [
+    details:
       'Works beside the application: on a SQLite file, on a Postgres database (with the `pg` or `postgres` of this project), or on `inbox` of the config file. An address with a password comes from the environment: IDV_INBOX, or env:NAME. The key of an encrypted inbox is IDV_INBOX_KEY (new,old during rotation). Payloads are masked.',
-    ],
-    examples: [
-      'idv-webhooks inbox stats --inbox inbox.db',
-      'idv-webhooks inbox list --inbox inbox.db --state dead',
-      'idv-webhooks inbox redrive --inbox inbox.db --state dead --yes',
-    ],
+    examples: ['inbox stats --inbox inbox.db', 'inbox redrive --inbox inbox.db --state dead --yes'],
   })
   const parts = [
     ...[inboxList, inboxShow, inboxStats, bulkCommands],
@@ -28,10 +23,9 @@ export const inbox = (session: Session) => {
 const inboxSchema = (session: Session) =>
   declare('schema', {
     summary: 'print the SQL that creates an inbox in Postgres',
-    details: [
+    details:
       'For teams whose application may not create tables: run the SQL as the owner of the database, and open the store with `migrate: false`. The user of the application then needs `usage` on the schema, and `select, insert, update, delete` on its tables.',
-    ],
-    examples: ['idv-webhooks inbox schema | psql "$DATABASE_URL"'],
+    examples: ['inbox schema | psql "$DATABASE_URL"'],
   })
     .option('--schema <name>', 'the schema that holds the inbox', 'idv_inbox')
     .action(act(session, print))

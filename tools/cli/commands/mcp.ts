@@ -13,10 +13,9 @@ import { act, declare, type Session } from '../session.ts'
 
 export const mcp = (session: Session) =>
   declare('mcp', {
-    details: [
+    details:
       'A server of the Model Context Protocol on stdin and stdout; a client such as an editor starts it. Its tools are inbox_find, inbox_show and inbox_stats. They change nothing, and payloads are always masked. The inbox is chosen here, not by the agent.',
-    ],
-    examples: ['idv-webhooks mcp --inbox inbox.db'],
+    examples: ['mcp --inbox inbox.db'],
   })
     .addOption(inboxOption())
     .action(act(session, run))

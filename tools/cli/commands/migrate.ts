@@ -19,9 +19,9 @@ export const migrate = (session: Session) =>
       ].join('\n'),
     ],
     examples: [
-      'idv-webhooks migrate code src',
-      'idv-webhooks migrate subscriptions http://localhost:4747',
-      'idv-webhooks migrate status --inbox inbox.db',
+      'migrate code src',
+      'migrate subscriptions http://localhost:4747',
+      'migrate status --inbox inbox.db',
     ],
   })
     .addCommand(migrateCode(session))

@@ -43,8 +43,8 @@ export const reconcile = (session: Session) =>
       'A run that is killed starts again from the same point and skips what it has already added. Exits 0 if nothing is missing any more, 1 otherwise.',
     ],
     examples: [
-      'idv-webhooks reconcile --base-url https://api.example.com/v2/api --inbox inbox.db --since 2026-03-01 --dry-run',
-      'idv-webhooks reconcile --base-url https://api.example.com/v2/api --inbox inbox.db --since 7d --watermark reconcile.json',
+      'reconcile --base-url https://api.example.com/v2/api --inbox inbox.db --since 2026-03-01 --dry-run',
+      'reconcile --base-url https://api.example.com/v2/api --inbox inbox.db --since 7d --watermark reconcile.json',
     ],
   })
     .option('--base-url <url>', 'address of the API, ending in /v2/api', addressFrom)

@@ -17,12 +17,11 @@ interface ReplayCommandOptions extends SendingOptions {
 export const replay = (session: Session) =>
   withSending(
     declare('replay', {
-      details: [
+      details:
         'Sends captures to an address in the given order and prints each response. They are sent exactly as recorded. --resign signs the same bytes again with your secret, which is needed for redacted captures (signed with the test secret) and for schemes that sign the time. --resign skips captures that did not verify when they were recorded, because signing would make them genuine. Exits 0 if all were accepted.',
-      ],
       examples: [
-        'idv-webhooks replay captures/approved.json --to http://localhost:3000/webhooks',
-        'idv-webhooks replay captures/ --to http://localhost:3000/webhooks --resign --concurrency 8',
+        'replay captures/approved.json --to http://localhost:3000/webhooks',
+        'replay captures/ --to http://localhost:3000/webhooks --resign --concurrency 8',
       ],
     }).argument('<captures...>', 'capture files, folders of them, or - for stdin'),
   )

@@ -40,9 +40,9 @@ export const sandbox = (session: Session) =>
       'API keys: key_acme, key_globex and key_initech work; key_revoked, key_unpaid, key_noplan and key_limited respond 401, 402, 403 and 429. Subject names that trigger a result by themselves: "Auto Approve", "Auto Reject", "Auto Review", "No Answer".',
     ],
     examples: [
-      'idv-webhooks sandbox --to http://localhost:3000/webhooks',
-      'idv-webhooks sandbox --data sandbox.json --port 4800',
-      'idv-webhooks sandbox --vendor plaid --to http://localhost:3000/webhooks',
+      'sandbox --to http://localhost:3000/webhooks',
+      'sandbox --data sandbox.json --port 4800',
+      'sandbox --vendor plaid --to http://localhost:3000/webhooks',
     ],
   })
     .option('--port <port>', 'port to listen on; 0 picks a free one', wholeFrom(0, 65_535), 4747)

@@ -41,10 +41,10 @@ export const send = (session: Session) =>
         `Legacy: ${legacyNames.join(' ')}`,
       ],
       examples: [
-        'idv-webhooks send verification.approved --to http://localhost:3000/webhooks',
-        'idv-webhooks send client.updated --to http://localhost:3000/webhooks --override data.city=Ottawa',
-        'idv-webhooks send client.updated --to http://localhost:3000/webhooks --fault tampered',
-        'idv-webhooks send --file event.json --to http://localhost:3000/webhooks --times 100 --rate 20',
+        'send verification.approved --to http://localhost:3000/webhooks',
+        'send client.updated --to http://localhost:3000/webhooks --override data.city=Ottawa',
+        'send client.updated --to http://localhost:3000/webhooks --fault tampered',
+        'send --file event.json --to http://localhost:3000/webhooks --times 100 --rate 20',
       ],
     }).argument('[event]', 'event name, current or legacy'),
   )

@@ -14,13 +14,11 @@ interface VerifyCommandOptions extends SecretOptions, SchemeChoice {
 
 export const verify = (session: Session) =>
   declare('verify', {
-    details: [
+    details:
       'Checks offline whether captures are signed with a configured secret. Prints the secret that matched, or the proved cause of the mismatch. Redacted captures are signed with the public test secret, which is always tried for them. Exits 1 if any capture does not verify.',
-    ],
     examples: [
-      'idv-webhooks verify captures/approved.json',
-      'idv-webhooks verify captures/ --secret-file ./secret --scheme timestamped',
-      'idv-webhooks verify captures/approved.json --at now',
+      'verify captures/approved.json',
+      'verify captures/ --secret-file ./secret --scheme timestamped',
     ],
   })
     .argument('<captures...>', 'capture files, folders of them, or - for stdin')

@@ -16,10 +16,9 @@ interface ForgetCommandOptions extends InboxChoice {
 export const inboxForget = (session: Session) =>
   declare('forget', {
     summary: 'erase the payloads of a client or a verification',
-    details: [
+    details:
       'Permanently erases the payloads of an entity and of related events (for a client, also those of its verifications), of every tenant unless --tenant or --no-tenant is given. Handlers of open entries do not run. A late copy of an event is still recognized as a duplicate. Asks for confirmation (--yes).',
-    ],
-    examples: ['idv-webhooks inbox forget --inbox inbox.db client:cli_42'],
+    examples: ['inbox forget --inbox inbox.db client:cli_42'],
   })
     .argument('<entities...>', 'client:<id> or verification:<id>', repeating(entityFrom))
     .addOption(inboxOption())

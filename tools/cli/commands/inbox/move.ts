@@ -40,9 +40,8 @@ export const inboxMove = (session: Session) =>
       'An address with a password is never an argument: pass env:NAME, or set PGPASSWORD.',
     ],
     examples: [
-      'idv-webhooks inbox move inbox.db env:DATABASE_URL --dry-run',
-      'idv-webhooks inbox move inbox.db postgres://app@db.internal/app --yes',
-      'idv-webhooks inbox move env:DATABASE_URL inbox.db --yes',
+      'inbox move inbox.db env:DATABASE_URL --dry-run',
+      'inbox move env:DATABASE_URL inbox.db --yes',
     ],
   })
     .addArgument(new Argument('<from>', place))

@@ -29,12 +29,11 @@ interface ListOptions extends FilterOptions, InboxChoice {
 export const inboxList = (session: Session) => {
   const command = declare('list', {
     summary: 'list entries, newest first',
-    details: [
+    details:
       'Lists entries, newest first. An entry that failed shows when its retry is due; a stored one that waits for the retry of an earlier entry about the same verification or client names that entry.',
-    ],
     examples: [
-      'idv-webhooks inbox list --inbox inbox.db --state dead',
-      'idv-webhooks inbox list --inbox inbox.db --entity verification:ver_42 --json',
+      'inbox list --inbox inbox.db --state dead',
+      'inbox list --inbox inbox.db --entity verification:ver_42 --json',
     ],
   }).addOption(inboxOption())
   return withFilter(command, session, entryStates)
@@ -112,13 +111,9 @@ interface ShowOptions extends InboxChoice {
 export const inboxShow = (session: Session) =>
   declare('show', {
     summary: 'show all details of an entry',
-    details: [
+    details:
       'Shows the state of an entry, its failures and which handlers have succeeded. The payload is masked, except for values known to be harmless; --show-payload shows all of it, with the headers and the address.',
-    ],
-    examples: [
-      'idv-webhooks inbox show --inbox inbox.db 01997f3a-2c41-7b5e-9d0a-6f1e2c3b4a59',
-      'idv-webhooks inbox show --inbox inbox.db 01997f3a-2c41-7b5e-9d0a-6f1e2c3b4a59 --show-payload --json',
-    ],
+    examples: ['inbox show --inbox inbox.db 01997f3a-2c41-7b5e-9d0a-6f1e2c3b4a59'],
   })
     .argument('<ids...>', 'ids of entries, or how they begin')
     .addOption(inboxOption())
@@ -173,13 +168,9 @@ interface StatsCommandOptions extends InboxChoice {
 export const inboxStats = (session: Session) =>
   declare('stats', {
     summary: 'count entries by state and show how far behind the handlers are',
-    details: [
+    details:
       'Counts entries by state, and shows how far behind the handlers are. For each handler it shows the time from the occurrence of an event until its entry was done, and the share within --target: of the last 10,000 entries done since --since.',
-    ],
-    examples: [
-      'idv-webhooks inbox stats --inbox inbox.db',
-      'idv-webhooks inbox stats --inbox inbox.db --target 5m --since 7d',
-    ],
+    examples: ['inbox stats --inbox inbox.db --target 5m --since 7d'],
   })
     .addOption(inboxOption())
     .addOption(

@@ -35,13 +35,11 @@ const redriving: BulkAction = {
   past: 'redriven',
   texts: {
     summary: 'run dead, skipped or waiting entries again',
-    details: [
+    details:
       'Runs dead and skipped entries again: the named ones, or all that the filter finds. Handlers that have succeeded do not run again. Conflicts and dismissed entries run only if named; entries that wait for a retry run now if named, or with --state retry. Asks for confirmation (--yes) unless they are named.',
-    ],
     examples: [
-      'idv-webhooks inbox redrive --inbox inbox.db --state dead --since 7d',
-      'idv-webhooks inbox redrive --inbox inbox.db --state retry --yes',
-      'idv-webhooks inbox redrive --inbox inbox.db 01997f3a-2c41-7b5e-9d0a-6f1e2c3b4a59',
+      'inbox redrive --inbox inbox.db --state dead --since 7d',
+      'inbox redrive --inbox inbox.db 01997f3a-2c41-7b5e-9d0a-6f1e2c3b4a59',
     ],
   },
   warning: 'this runs the handlers that have not succeeded on',
@@ -59,12 +57,9 @@ const replaying: BulkAction = {
   past: 'replayed',
   texts: {
     summary: 'run all handlers of done entries again',
-    details: [
+    details:
       'Runs all handlers of done entries again, with event.source replay: the named ones, or all that the filter finds and whose payload is not erased. Asks for confirmation (--yes).',
-    ],
-    examples: [
-      'idv-webhooks inbox replay --inbox inbox.db --name verification.approved --since 12h',
-    ],
+    examples: ['inbox replay --inbox inbox.db --name verification.approved --since 12h'],
   },
   warning: 'this runs every handler again on',
   states: ['done'],
@@ -78,9 +73,7 @@ const dismissing: BulkAction = {
   past: 'dismissed',
   texts: {
     summary: 'settle dead entries, so that waiting entries can run',
-    examples: [
-      'idv-webhooks inbox dismiss --inbox inbox.db 01997f3a-2c41-7b5e-9d0a-6f1e2c3b4a59 --yes',
-    ],
+    examples: ['inbox dismiss --inbox inbox.db 01997f3a-2c41-7b5e-9d0a-6f1e2c3b4a59 --yes'],
   },
   warning: 'this settles, without running their handlers,',
   states: ['dead'],

@@ -29,11 +29,7 @@ export const migrateCode = (session: Session) =>
       'A comment idv-webhooks-ignore excludes its line and the next one, idv-webhooks-ignore-file the whole file.',
       'Without --write it changes nothing. Exits 0, or 1 for a name that must be renamed manually or a file that was not written, or 2 for a file that cannot be parsed. --check also exits 1 if there is anything to rename.',
     ],
-    examples: [
-      'idv-webhooks migrate code',
-      'idv-webhooks migrate code src test --write',
-      'idv-webhooks migrate code src --check',
-    ],
+    examples: ['migrate code src test --write', 'migrate code src --check'],
   })
     .argument('[paths...]', 'files and folders (default: the current folder)')
     .option('--write', 'change the files')

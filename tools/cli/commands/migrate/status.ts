@@ -28,10 +28,7 @@ export const migrateStatus = (session: Session) =>
       'Reads an inbox, or log lines written by `observe: logOutcomes()`, or both. Lists each legacy name with its number of arrivals, the secret that signed it (each subscription has its own) and its last arrival. Rejecting them is safe after --days with events and without legacy names. Days (UTC) without any event do not count, and a log with unreadable outcomes is never safe. An inbox remembers 30 days by default, so pass fewer --days if events do not arrive every day. An inbox has no entry for a legacy event that also arrived, earlier, under its current name; a log has.',
       'Exits 0 if it is safe, 1 if not.',
     ],
-    examples: [
-      'idv-webhooks migrate status --inbox inbox.db',
-      'idv-webhooks migrate status --log webhooks.log --days 14',
-    ],
+    examples: ['migrate status --inbox inbox.db', 'migrate status --log webhooks.log --days 14'],
   })
     .addOption(inboxOption())
     .option('--log <file>', 'log of logOutcomes(), or - for stdin; repeatable', repeated)

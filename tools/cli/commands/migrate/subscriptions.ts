@@ -30,9 +30,8 @@ export const subscriptionsCommand = (session: Session) =>
       'While both subscriptions run, every renamed event arrives twice, with two names and two ids. An inbox treats the second as a duplicate; without an inbox, handlers run twice.',
     ],
     examples: [
-      'idv-webhooks migrate subscriptions export.json',
-      'idv-webhooks migrate subscriptions http://localhost:4747 --apply',
-      'idv-webhooks migrate subscriptions http://localhost:4747 --rollback',
+      'migrate subscriptions http://localhost:4747 --apply',
+      'migrate subscriptions http://localhost:4747 --rollback',
     ],
   })
     .argument('<source>', 'a JSON export, - for stdin, or the address of a sandbox')
