@@ -7,7 +7,7 @@ export async function pageAt(url: string) {
   expect((await fetch(url)).status).toBe(403)
   const page = await fetch(url, { headers })
   expect(page.headers.get('content-security-policy')).toContain("default-src 'none'")
-  const html = (await page.text()).replaceAll('&#34;', '"')
+  const html = (await page.text()).replaceAll('&quot;', '"')
   const [, file] = /src="([^"]+)"/.exec(html) ?? []
   const script = await fetch(new URL(file ?? '', url), { headers })
   expect(script.headers.get('content-type')).toMatch(/javascript/)

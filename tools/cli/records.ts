@@ -15,7 +15,7 @@ import type { Edit, Finding } from './migrate/rewrite.ts'
 /** A line, by its type, as a value: with dates. */
 type JsonLine<Type extends string, Fields = unknown> = { readonly type: Type } & Readonly<Fields>
 type Counts<Name extends string> = Readonly<Record<Name, number>>
-type Texts<Name extends string> = Readonly<Record<Name, string>>
+type Strings<Name extends string> = Readonly<Record<Name, string>>
 
 export const exitCodes = { ok: 0, failed: 1, usage: 2, interrupted: 130 } as const
 
@@ -69,8 +69,8 @@ export interface LinesByCommand {
     | JsonLine<'summary', Counts<'steps' | 'waiting'>>
   /** `days` (UTC) had events, and `unread` lines of outcomes could not be read. */
   readonly 'migrate status':
-    | JsonLine<'evidence', Source & Counts<'arrivals' | 'days' | 'unread'>>
-    | JsonLine<'legacy', Source & LegacyArrivals>
+    | JsonLine<'evidence', ArrivalSource & Counts<'arrivals' | 'days' | 'unread'>>
+    | JsonLine<'legacy', ArrivalSource & LegacyArrivals>
     | JsonLine<'status', { days: number } & MigrationVerdict>
 }
 
@@ -97,15 +97,15 @@ type SendLine =
 
 /** `error` is ECONNREFUSED, TIMEOUT and the like; `body` is present only with --show-payload. */
 type SentFields = Counts<'index' | 'status' | 'milliseconds'> &
-  Texts<'name'> & { readonly error?: string; readonly body?: string }
+  Strings<'name'> & { readonly error?: string; readonly body?: string }
 
 /** `capture`: it listens, wrote a file, or ends; `lost` counts deliveries that could not be kept. */
 type CaptureLine =
   | JsonLine<'ready', { url: string; port: number; dir: string; raw: boolean }>
-  | JsonLine<'capture', Texts<'file' | 'method'> & Counts<'bytes'> & Partial<CaptureFacts>>
+  | JsonLine<'capture', Strings<'file' | 'method'> & Counts<'bytes'> & Partial<CaptureExtras>>
   | JsonLine<'summary', Counts<'captures' | 'lost'>>
 
-interface CaptureFacts {
+interface CaptureExtras {
   /** When it is an event name of the service. */
   readonly event: string | undefined
   /** When a secret is known. */
@@ -117,21 +117,21 @@ interface CaptureFacts {
 
 /** `sandbox`: it listens, something happened, or it ends. A dropped delivery has no attempt. */
 type SandboxLine =
-  | JsonLine<'ready', Texts<'url' | 'baseUrl' | 'control' | 'apiKey'> & SandboxFacts>
-  | JsonLine<'verification', Texts<'id' | 'status'>>
-  | JsonLine<'mail', Texts<'kind' | 'verificationId'>>
-  | JsonLine<'delivery', Texts<'id' | 'event' | 'to' | 'status'> & SandboxAttempt>
-  | JsonLine<'delivery', Texts<'event' | 'status'> & Counts<'attempts'>>
+  | JsonLine<'ready', Strings<'url' | 'baseUrl' | 'control' | 'apiKey'> & SandboxExtras>
+  | JsonLine<'verification', Strings<'id' | 'status'>>
+  | JsonLine<'mail', Strings<'kind' | 'verificationId'>>
+  | JsonLine<'delivery', Strings<'id' | 'event' | 'to' | 'status'> & SandboxAttempt>
+  | JsonLine<'delivery', Strings<'event' | 'status'> & Counts<'attempts'>>
   | JsonLine<'closed'>
 
 /** `api` is the option of the vendor's preset. The secret is shown only if the sandbox made it. */
-type SandboxFacts = {
+type SandboxExtras = {
   readonly seed: string | number
   readonly vendor?: string
   readonly api?: object
   /** The public key of a vendor that signs with a key pair, as PEM. */
   readonly publicKey?: string
-} & (Texts<'secret'> | Texts<'secretFrom'>)
+} & (Strings<'secret'> | Strings<'secretFrom'>)
 
 interface SandboxAttempt {
   /** The status of the response, or why the request failed. */
@@ -142,7 +142,7 @@ interface SandboxAttempt {
 }
 
 /** `verify`: one capture. */
-type VerifiedLine = JsonLine<'verified', Texts<'file' | 'scheme'> & Counts<'bytes'>> &
+type VerifiedLine = JsonLine<'verified', Strings<'file' | 'scheme'> & Counts<'bytes'>> &
   (
     | { readonly ok: true; readonly secretId?: string | undefined }
     | { readonly ok: false; readonly code: string; readonly diagnosis?: Diagnosis }
@@ -187,7 +187,7 @@ type DoctorLine =
   | JsonLine<'unchecked', { name: 'secret' | 'to' | 'inbox' | 'exact bytes' | 'clock' }>
   | JsonLine<'probe', ProbeFields & AnswerOutcome>
   | JsonLine<'cause', { framework: Framework; cause: Cause; message: string; fix: string }>
-  | JsonLine<'summary', Counts<'probes' | 'failed' | 'unproved'> & Found>
+  | JsonLine<'summary', Counts<'probes' | 'failed' | 'unproved'> & DoctorCauses>
 
 /** A check of the environment. */
 export interface DoctorCheck {
@@ -204,7 +204,7 @@ interface ProbeFields {
   readonly error?: string
 }
 
-interface Found {
+interface DoctorCauses {
   readonly causes: readonly Cause[]
   readonly framework: Framework
 }
@@ -225,9 +225,9 @@ interface EntryExtras {
 }
 
 /** `inbox move`; `source` and `target` are files, or addresses without user and password. */
-type MovedLine = JsonLine<'moved', Texts<'source' | 'target'> & MovedFacts>
+type MovedLine = JsonLine<'moved', Strings<'source' | 'target'> & MovedExtras>
 
-interface MovedFacts {
+interface MovedExtras {
   readonly state: 'moved' | 'planned'
   readonly isResumed: boolean
   readonly from: CopyTally
@@ -237,7 +237,7 @@ interface MovedFacts {
 type CodeCounts = Counts<'changed' | 'names' | 'findings' | 'errors' | 'left'>
 type Planned = Omit<PlannedSubscription, 'subscription'> &
   Pick<PlannedSubscription['subscription'], 'id' | 'url' | 'events'>
-type Source = { readonly source: 'inbox' | 'log' }
+type ArrivalSource = { readonly source: 'inbox' | 'log' }
 
 /** The arrivals of one legacy name with one secret; each subscription has its own secret. */
 export interface LegacyArrivals {

@@ -45,7 +45,7 @@ test('the console of the Next.js example shows and reveals what the inbox keeps'
   expect(entries).toMatchObject([{ name: 'verification.approved', eventId: 'evt_1' }])
 
   const page = await GET(ask(''))
-  const html = (await page.text()).replaceAll('&#34;', '"')
+  const html = (await page.text()).replaceAll('&quot;', '"')
   const change = (path: string) =>
     POST(
       new Request(`http://app.test/inbox/api/entries/${entries[0].id}${path}`, {

@@ -58,7 +58,7 @@ function timeOf(session: Session, at: string | undefined): Date | undefined {
   throw usageError("--at must be 'now' or an ISO 8601 time")
 }
 
-const unproved = 'another secret, other bytes or another scheme (see discover); no more is proved'
+const unproved = 'no more can be proved: check the secret, the bytes and the scheme (see discover)'
 
 async function reportResult(
   out: Output,

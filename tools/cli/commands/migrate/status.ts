@@ -96,7 +96,7 @@ function whyWait({ quietDays, lastSeen, unread }: MigrationVerdict, days: number
     : `no legacy name, but events on only ${quiet} of ${days} required`
 }
 
-interface Arrival {
+interface LegacyArrival {
   readonly at: Date
   readonly receivedName?: string | undefined
   readonly secretId?: string | undefined
@@ -106,7 +106,7 @@ interface Arrival {
 function countArrivals(source: 'inbox' | 'log') {
   const legacy = new Map<string, LegacyArrivals>()
   const found = { source, legacy, days: new Set<string>(), arrivals: 0, unread: 0 }
-  const add = ({ at, receivedName, secretId }: Arrival) => {
+  const add = ({ at, receivedName, secretId }: LegacyArrival) => {
     found.arrivals += 1
     found.days.add(dayOf(at))
     if (!isLegacy(receivedName)) return
@@ -169,7 +169,7 @@ async function logArrivals({ out, signal, stdin, cwd }: Session, files: readonly
 type LogLine = Readonly<Record<string, unknown>>
 
 /** A log shipper may have put the line into a JSON string of its own. */
-function arrivalsIn(shipped: string): readonly Arrival[] {
+function arrivalsIn(shipped: string): readonly LegacyArrival[] {
   let line = shipped
   for (let depth = 0; depth < 3 && /\\"type\\*"/.test(line); depth += 1) {
     line = line.replaceAll(/\\(["\\])/g, '$1')
