@@ -65,11 +65,11 @@ const targetMs = 1000
 
 /** The newest entries that fit; the store does not filter by reason and handler. */
 function entriesFor(inbox: Inbox, query: QueryValues) {
-  const { limit = '100', reason, handler, cursor } = query
+  const { limit = '100', reason, handler } = query
   const fits = ({ reason: own, failures, handled }: Entry) =>
     (!reason || own === reason) &&
     (!handler || handled.includes(handler) || failures.some((one) => one.handler === handler))
-  const options = { count: Number(limit), cursor, ...((reason || handler) && { fits }) }
+  const options = { count: Number(limit), ...((reason || handler) && { fits }) }
   return readEntries(inbox, filterOf(query), options)
 }
 
@@ -265,17 +265,16 @@ async function historyOf(
 interface EntriesOptions {
   readonly count: number
   readonly fits?: (entry: Entry) => boolean
-  readonly cursor?: string | undefined
 }
 
 /** Reads pages until enough entries fit what the store cannot filter by, at most ten pages. */
 async function readEntries(
   inbox: InboxReads,
   filter: EntryFilter,
-  { count, fits, cursor }: EntriesOptions,
+  { count, fits }: EntriesOptions,
 ) {
   const entries: Entry[] = []
-  let next = cursor
+  let next: string | undefined
   for (let page = 0; page < pages && entries.length < count; page++) {
     const limit = fits ? pageSize : Math.min(pageSize, count)
     const found = await inbox.find({ ...filter, limit, ...defined({ cursor: next }) })
@@ -284,7 +283,7 @@ async function readEntries(
     if (next === undefined) break
   }
   const hasMore = next !== undefined || entries.length > count
-  return { items: entries.slice(0, count), hasMore, cursor: next }
+  return { items: entries.slice(0, count), hasMore }
 }
 
 /** One action of a user of the console. */

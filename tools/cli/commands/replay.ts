@@ -1,11 +1,11 @@
 // replay: sends captures to an address again, unchanged or with a new signature.
 import { defined } from '../../../src/foundation/defined.ts'
-import { type Scheme, sign } from '../../../src/index.ts'
+import { type Scheme, type SignOptions, sign } from '../../../src/index.ts'
 import { type NamedCapture, readCaptures } from '../capture-files.ts'
 import { CliError, exitCodes, usageError } from '../exit-code.ts'
 import { printable } from '../output.ts'
 import { chosenSender, missingOf, schemeOf } from '../schemes.ts'
-import { type NamedSecret, needSecrets, secretsFor } from '../secrets.ts'
+import { needSecrets, secretsFor } from '../secrets.ts'
 import { needAddress, type SendingOptions, sendEach, withSending } from '../send-each.ts'
 import { act, declare, type Session } from '../session.ts'
 
@@ -44,7 +44,8 @@ async function run(session: Session, options: ReplayCommandOptions, paths: reado
       return { name, hint, prepare: async () => ({ method, headers, body }) }
     }
     const scheme = checkResigning(capture, chosen)
-    return { name, prepare: () => resigned(session, capture, { to, secrets, scheme }) }
+    const signing = { url: to, scheme, secret: secretsFor(scheme, secrets) }
+    return { name, prepare: () => resigned(session, capture, signing) }
   })
   return sendEach(session, { ...options, expect: 'taken' }, sendings)
 }
@@ -87,24 +88,15 @@ function checkResigning(capture: NamedCapture, chosen: Scheme | undefined): Sche
   return scheme
 }
 
-interface Resigning {
-  readonly to: string
-  readonly secrets: readonly NamedSecret[]
-  readonly scheme: Scheme
-}
-
 async function resigned(
   { now }: Session,
-  { delivery, method }: NamedCapture,
-  { to, secrets, scheme }: Resigning,
+  { delivery: { headers, body }, method }: NamedCapture,
+  signing: SignOptions & { readonly scheme: Scheme },
 ) {
-  const { headers, body } = delivery
-  const id = headers.find(([name]) => name === scheme.id?.header.toLowerCase())?.[1]
-  const signed = await sign(body, {
-    secret: secretsFor(scheme, secrets),
-    ...defined({ scheme, now, url: to, method, id }),
-    headers: Object.fromEntries(headers),
-  })
+  const idHeader = signing.scheme.id?.header.toLowerCase()
+  const id = headers.find(([name]) => name === idHeader)?.[1]
+  const given = { ...signing, now, headers: Object.fromEntries(headers) }
+  const signed = await sign(body, { ...given, ...defined({ method, id }) })
   const others = headers.filter(([name]) => !Object.hasOwn(signed, name))
   return { method, headers: [...others, ...Object.entries(signed)], body }
 }

@@ -5,12 +5,7 @@ import { createRequire } from 'node:module'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { Option } from 'commander'
-import {
-  createInbox,
-  type EncryptionOptions,
-  type Inbox,
-  type InboxStore,
-} from '../../../src/inbox/index.ts'
+import { createInbox, type Inbox, type InboxStore } from '../../../src/inbox/index.ts'
 import type {
   PgPool,
   PostgresDriver,
@@ -70,17 +65,11 @@ export async function findInbox(session: Session, opening: InboxOpening) {
   return { ...madeInbox(session, store), where: path, file }
 }
 
-function madeInbox({ env }: Session, store: InboxStore) {
-  const encryption = encryptionOf(env.IDV_INBOX_KEY)
-  const inbox = createInbox({ store, ...(encryption && { encryption }) })
-  return { inbox, encrypted: encryption !== undefined }
-}
-
 /** The variable may hold several keys: new,old. */
-function encryptionOf(keys: string | undefined): EncryptionOptions | undefined {
-  if (!keys) return undefined
-  const [key = '', ...previous] = keys.split(',').map((one) => one.trim())
-  return { key, previous }
+function madeInbox({ env }: Session, store: InboxStore) {
+  const [key, ...previous] = (env.IDV_INBOX_KEY ?? '').split(',').map((one) => one.trim())
+  const inbox = createInbox({ store, ...(key && { encryption: { key, previous } }) })
+  return { inbox, encrypted: Boolean(key) }
 }
 
 function isInbox(given: unknown): given is Inbox {

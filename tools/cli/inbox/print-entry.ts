@@ -137,18 +137,13 @@ export function entryDetails(out: Output, entry: Entry, url: string | undefined)
   return details.flatMap(([label, value]) => (value === undefined ? [] : [[label, value] as const]))
 }
 
-interface ShownDelivery {
-  readonly payload: string
-  readonly url?: string
-}
-
 /** Shows a delivery as it is; a body that is not text as base64. */
-export function openDelivery({ body, url }: VerifiedDelivery): ShownDelivery {
+export function openDelivery({ body, url }: VerifiedDelivery) {
   return defined({ payload: decodeUtf8(body) ?? Buffer.from(body).toString('base64'), url })
 }
 
 /** Masks a delivery as in a capture. */
-export async function maskedDelivery(delivery: VerifiedDelivery): Promise<ShownDelivery> {
+export async function maskedDelivery(delivery: VerifiedDelivery) {
   const { body, url } = readCapture(await capture(delivery)).delivery
   const text = decodeUtf8(body) ?? ''
   const payload = indented(text) ? text : `(${body.length} bytes that are not JSON)`
