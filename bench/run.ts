@@ -21,7 +21,7 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     quick: { type: 'boolean', default: false },
-    /** Sizes, or the frameworks of http. */
+    /** Sizes, the frameworks of http, or `ack` of inbox. */
     only: { type: 'string', multiple: true },
     node: { type: 'string' },
     /** Writes the tables of docs/performance.md, and the charts that it shows. */
