@@ -37,7 +37,9 @@ export class Fingerprints {
   /** 128 bits: collisions by chance need 2^64 entries. */
   #hash(kind: string, parts: readonly string[]): string {
     const text = Buffer.from(JSON.stringify([kind, ...parts]))
-    return Buffer.from(this.#hmac.hex([text]), 'hex').toString('base64url').slice(0, 22)
+    return Buffer.from(this.#hmac.hex([text]), 'hex')
+      .toString('base64url')
+      .slice(0, 22)
   }
 }
 

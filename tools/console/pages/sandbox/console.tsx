@@ -74,9 +74,8 @@ function ReferencePage() {
       </Card>
       <Card title="Assumptions">
         <p class="muted">
-          Where the service’s documentation leaves something open, the sandbox does this. OpenAPI:{' '}
-          <a href={`${api}/openapi.json`}>the service</a>,{' '}
-          <a href={`${control}/openapi.json`}>the control plane</a>.
+          Where the service’s documentation leaves something open, the sandbox does this.{' '}
+          <a href={`${api}/openapi.json`}>OpenAPI of the service</a>
         </p>
         <Table
           label="Assumptions"
