@@ -170,7 +170,7 @@ test('an invalid client of a tenant fails the handler instead of reporting the r
     })
   })
   await late.receive(await signedDelivery(event, { secret }))
-  expect(failed).toMatchObject([{ code: 'OPTION_INVALID', message: /and no promise/ }])
+  expect(failed).toMatchObject([{ code: 'OPTION_INVALID', message: /not a promise/ }])
 })
 
 async function refused(

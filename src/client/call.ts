@@ -61,7 +61,7 @@ function pathOf(pattern: string, { pathFamily }: Target, id?: string): string {
   return id === undefined ? path : path.replace('{id}', encodeURIComponent(id))
 }
 
-/** `.` and `..` would lead to another path. */
+/** The faults of an id. The ids `.` and `..` would lead to another path. */
 function idFaults(id: unknown): readonly FieldError[] {
   if (typeof id !== 'string') return [{ field: 'id', message: 'must be a string' }]
   if (id.isWellFormed() && !/^\.{0,2}$/.test(id)) return []

@@ -116,7 +116,7 @@ class SlidingWindow implements Limiter {
     if (this.#queue.size === 0) return
     const ends = [...this.#counted].map(({ until }) => until)
     const next = at < this.#pausedUntil ? this.#pausedUntil : Math.min(never, ...ends)
-    // If no counted request has an end, the report of one comes back here.
+    // If no counted request has ended, the first that ends calls this method again.
     if (next === never) return
     const wait = Math.max(1, next - at)
     this.#timer = setTimeout(() => this.#next(), Math.min(wait, longestTimer))

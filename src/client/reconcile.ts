@@ -120,7 +120,7 @@ export interface ReconcileReport {
   /** The size of the gap. */
   readonly gap: {
     readonly byName: { readonly [Name in EventName]?: number }
-    /** Missing, of all that must have happened: from 0 to 1. */
+    /** The share of expected events that are missing, from 0 to 1. */
     readonly share: number
     readonly oldest?: string
     readonly newest?: string
@@ -328,7 +328,7 @@ interface ReconcileRun {
   readonly looked: Set<string>
   readonly until: number
   readonly began: Date
-  /** Later changes move no position: `now` of the service may be behind. */
+  /** Changes after this time move no position, because the service's clock may be behind. */
   readonly latest: number
 }
 

@@ -80,7 +80,7 @@ export class ResourceReads {
     }
     if (!isReader(client)) {
       ignoreRejection(client)
-      const what = 'the client function must return an object from createClient(), and no promise'
+      const what = 'the client function must return an object from createClient(), not a promise'
       throw clientError('OPTION_INVALID', what, tenant)
     }
     const { type, id } = entity ?? {}

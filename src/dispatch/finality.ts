@@ -99,8 +99,8 @@ function isBehind(
 }
 
 /**
- * If the times do not decide, the order of arrival does. Ids grow with the clock and numbers with
- * the store: a clock may have been ahead, and a store's numbers may start over.
+ * If the times are equal, the order of arrival decides. It compares ids and numbers, because a clock
+ * may have been ahead, and a new store counts from one again.
  */
 function isOlder({ occurredAt }: Occurred, place: EntryOrder, last: Decision | undefined): boolean {
   if (!last) return false

@@ -98,7 +98,7 @@ export interface Inbox<Tx = unknown> {
  * const receiver = createReceiver({ secret, inbox })
  */
 export function createInbox<Tx>(options: InboxOptions<Tx>): Inbox<Tx> {
-  // It carries nothing of this type: the store hands the handle over itself.
+  // Trust is granted here: only the store makes a `tx`, so the inbox holds no value of this type.
   return blamingCaller(createInbox, () => new DurableInbox(options) as Inbox as Inbox<Tx>)
 }
 
@@ -166,7 +166,7 @@ export class DurableInbox extends InboxAdmin implements Inbox {
     this.#wasClosed = true
     if (opening) this.#closing = this.#end(opening)
     const closing = this.#closing
-    // Longer than an answer: the log is moved into the file.
+    // Closing takes longer than a call, because SQLite moves its log into the file.
     if (closing) await withDeadline(this.timeout * 5, () => closing)
   }
 

@@ -38,7 +38,7 @@ export class Leases {
   readonly #deps: LeasesDeps
   /** Entries that were claimed here and are not settled, by id. */
   readonly #held = new Map<string, Work>()
-  /** Later claims of entries at work here, as after a failover: they wait for the attempt. */
+  /** Second claims of entries whose attempts still run here, as after a failover. */
   readonly #again = new Map<string, Work>()
   /** Claims that wait for the store's answer. */
   readonly #claiming = new Set<Promise<void>>()

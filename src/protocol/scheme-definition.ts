@@ -65,7 +65,7 @@ export interface SchemeDefinition {
   readonly signed: string
   /** `'timestamp'` for a sender that signs a time and not the body; `signed` then has no `{body}`. */
   readonly authenticity?: Authenticity
-  /** The header of the timestamp, where it is not a pair of the signature's own; its format. */
+  /** The format of the timestamp, and its header if the signature header does not hold it. */
   readonly timestamp?: { readonly header?: string; readonly format?: TimestampFormat }
   /**
    * The escapes that the sender decodes in the address before it signs it, such as `'%3A'`; all
@@ -146,7 +146,7 @@ export interface Jws {
 export interface JwsFormat {
   /** Undefined if the text is malformed, or names another algorithm than the scheme's. */
   read(scheme: Scheme, text: string): JwsClaim | undefined
-  /** The header and claims of one, ready to be signed, as a sender writes them. */
+  /** Writes the header and the claims of a JWS, as a sender does before it signs them. */
   input(scheme: Scheme, claims: JwsInput): string
 }
 

@@ -24,8 +24,8 @@ function nameIn(vendor: Vendor, { name, body }: VendorFixture): string {
 }
 
 /**
- * The body that a vendor would send; undefined where it has no such event. What its API alone tells
- * is sent as a hint; so is, with `isThin`, any event of which the vendor has both forms.
+ * The body that a vendor would send; undefined if the vendor has no such event. A decision that only
+ * the vendor's API shows is sent as a hint. With `isThin`, every event that can be a hint is one.
  */
 export function inDialect(
   vendor: Vendor,

@@ -98,7 +98,7 @@ function signing({ secret, baseUrl, fetch: given }: VendorApi): typeof fetch {
   }
 }
 
-/** The bytes of a private key in PKCS #8; those in PKCS #1, as Yoti makes them, are put into one. */
+/** The bytes of a private key in PKCS #8. Yoti makes keys in PKCS #1, which are wrapped. */
 function keyOf(pem: unknown): Uint8Array<ArrayBuffer> {
   const [, kind, text = ''] =
     /-----BEGIN (RSA )?PRIVATE KEY-----([\w+/=\s]+)-----END/.exec(String(pem)) ?? []

@@ -165,7 +165,7 @@ export const lanesCases: StoreCases = {
     const retried = await claimOne(store, start + 500)
     same([retried.id, retried.attempt, retried.fence], [first.id, 2, 2])
   },
-  'holds no lane of one entry alone, which retention erases': async (store) => {
+  'does not hold the lane of an entry that is alone in it': async (store) => {
     for (const tenant of ['', '.tenant']) {
       const entry = newEntry()
       await store.insert({ ...entry, lane: `${entry.id}${tenant}` })

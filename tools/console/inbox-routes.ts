@@ -324,7 +324,7 @@ export function createActivityLog(now: () => Date, tell: TellActivity = () => {}
       }
       add(one)
     },
-    /** After a change, which nothing takes back: if `tell` throws, that is a warning. */
+    /** Records a change that was made: it stays, so an error of `tell` is a warning. */
     note(done: Done): void {
       const one = timed(done)
       add(one)

@@ -14,7 +14,7 @@ interface StepField {
 interface StepForm {
   readonly title: string
   readonly text: string
-  /** The keys are the names of the values in the data of the step. */
+  /** Each key is the name under which the data of the step holds the field's value. */
   readonly fields: Readonly<Record<string, StepField>>
 }
 

@@ -277,7 +277,7 @@ export function stepData({ completed, given }: VerificationRow, step: string): S
   return completedAt === undefined ? null : { status: 'completed', completedAt, ...given?.[step] }
 }
 
-/** Steps without their own object: their data is in the entry of the trail. */
+/** Steps without an object of their own. The audit trail holds their data. */
 const unplaced = /^(?:consent|attestation|estate)$/
 
 function withGiven(entry: TrailEntry, { given }: VerificationRow): TrailEntry | object {

@@ -108,7 +108,7 @@ export class Deliveries {
     do {
       await queue.idle()
       if (queue !== this.#queue) return
-      // A reordered delivery that nothing followed goes at the end.
+      // If nothing follows a reordered delivery, it is sent at the end.
       for (const id of [...this.#waiting.values()]) this.#release(id)
     } while (queue.busy)
   }
@@ -153,7 +153,7 @@ export class Deliveries {
     this.#plan(row)
   }
 
-  /** A pause holds what is pending, its end releases it, a removal drops it. */
+  /** A paused subscription holds its pending deliveries, a removed subscription loses them. */
   #reconsider(row: DeliveryRow, subscription: SubscriptionRow | undefined): void {
     if (row.status !== 'pending' && row.status !== 'held') return
     if (subscription && subscription.active === (row.status === 'pending')) return

@@ -101,7 +101,7 @@ export const organizationPatch = z
   })
   .partial()
 
-/** A margin keeps four digits in the year of a later expiry or delay. */
+/** An expiry or a delay is added to this time, and its year must still have four digits. */
 const latest = Date.parse('9000-01-01T00:00:00.000Z')
 
 export function isSandboxTime(time: number): boolean {
@@ -143,7 +143,7 @@ export type Documented = z.core.$ZodType
 export interface ControlRoute<Query = unknown, Body = unknown> {
   readonly query?: Schema<Query>
   readonly body?: Schema<Body>
-  /** The largest body, if it may have more bytes than others. */
+  /** The maximum bytes of a body, if it differs from that of other routes. */
   readonly maxBytes?: number
   readonly status?: number
   handle(input: { readonly id: string; readonly query: Query; readonly body: Body }): unknown

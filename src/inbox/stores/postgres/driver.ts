@@ -1,6 +1,6 @@
 // The interface of a Postgres driver. Drivers are handed in and typed by their shape.
 
-/** Ends with the transaction: a checkpoint without it would not commit with the effects. */
+/** Marks a transaction. A checkpoint outside of it would not commit with the effects. */
 export const txMark = "set local idv_webhooks.tx = 'open'"
 
 /** A handler that hangs in its transaction must not hold back vacuum for ever. */

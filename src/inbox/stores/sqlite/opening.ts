@@ -176,8 +176,8 @@ function assertIntact(db: SqliteDatabase, path: string, check: FileCheck, isUnch
 function initialise(path: string, open: OpenDatabase): void {
   const db = open(path)
   try {
-    // A change of state touches a few rows in many pages, and the log takes whole pages: half the
-    // usual size writes little more than half as much. Before the log is on, and for new files.
+    // A change of state touches a few rows in many pages, and SQLite logs whole pages: half the usual
+    // size writes about half as much. The size of a new file can be set only before WAL is on.
     db.exec('pragma page_size = 2048')
     configure(db)
     migrate(db)

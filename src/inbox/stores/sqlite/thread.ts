@@ -52,7 +52,7 @@ export function openThread(
       thread.postMessage(calls)
     },
     waitUntilIdle: () => {
-      // A disk that hangs stops this thread once for so long, however many handlers there are.
+      // If the disk hangs, all handlers together stop this thread for `idleTimeout`, not each.
       const left = Math.max(0, sentAt + idleTimeout - performance.now())
       if (Atomics.wait(flag, 0, 1, left) !== 'timed-out') return
       const message = `the disk did not finish a write within ${idleTimeout} ms`
