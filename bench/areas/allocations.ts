@@ -38,7 +38,14 @@ async function measureSize(size: Size): Promise<Section> {
 
 export const area: Area = {
   name: 'allocations',
-  published: [{ name: 'allocations', sections: /^allocations-2K$/, rows: /./, columns: ['limit'] }],
+  published: [
+    {
+      name: 'allocations',
+      sections: /^allocations-2K$/,
+      rows: /^(?:hand|idv-webhooks$|@)/,
+      columns: ['limit'],
+    },
+  ],
   runs: 2,
   flags: noCollection,
   async measure({ only: wanted }) {

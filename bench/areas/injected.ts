@@ -82,7 +82,7 @@ export const area: Area = {
   runs: 1,
   async measure({ quick, only: wanted = ['2K'] }) {
     return (wanted as Size[]).flatMap((size) =>
-      frameworks.map((framework) => measureFramework(framework, size, quick ? 1 : 5)),
+      frameworks.map((framework) => measureFramework(framework, size, quick ? 1 : 4)),
     )
   },
 }

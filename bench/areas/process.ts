@@ -96,7 +96,7 @@ export const area: Area = {
   published: [
     {
       name: 'in the process',
-      sections: /^(?:everything|verify|wrong-signature)-/,
+      sections: /^(?:everything|verify|wrong-signature)-\d/,
       rows: /^idv-webhooks$/,
       columns: ['limit', 'recipe', 'peer'],
     },
