@@ -37,25 +37,27 @@ const maxHeld = 100
 const maxHeldBytes = 8 * 1_048_576
 
 interface HeldEvidence {
-  /** Undefined once later refusals have taken its place. */
-  evidence: (() => Evidence) | undefined
+  readonly evidence: () => Evidence
   readonly bytes: number
 }
 
 /** The evidence of the latest refusals. An observer may keep more refusals, and none of their bodies. */
-const held: HeldEvidence[] = []
+const held: (HeldEvidence | undefined)[] = []
+let oldest = 0
+let next = 0
 let heldBytes = 0
 
-function hold(latest: HeldEvidence): HeldEvidence {
-  held.push(latest)
-  heldBytes += latest.bytes
-  while (held.length > 1 && (held.length > maxHeld || heldBytes > maxHeldBytes)) {
-    const oldest = held.shift()
-    if (!oldest) break
-    heldBytes -= oldest.bytes
-    oldest.evidence = undefined
+/** Holds the evidence of a refusal; returns its place. */
+function hold(evidence: () => Evidence, bytes: number): number {
+  while (oldest < next && (next - oldest >= maxHeld || heldBytes + bytes > maxHeldBytes)) {
+    heldBytes -= held[oldest % maxHeld]?.bytes ?? 0
+    held[oldest % maxHeld] = undefined
+    oldest += 1
   }
-  return latest
+  heldBytes += bytes
+  held[next % maxHeld] = { evidence, bytes }
+  next += 1
+  return next - 1
 }
 
 /** A refusal, which makes its diagnosis on demand. */
@@ -63,22 +65,22 @@ export class Refused implements Refusal {
   readonly ok = false
   readonly code: VerifyCode
   declare readonly error?: unknown
-  readonly #held: HeldEvidence | undefined
+  readonly #place: number
 
   constructor(code: VerifyCode, { error, evidence, bytes = 0 }: RefusedBy = {}) {
     this.code = code
     if (error !== undefined) this.error = error
-    this.#held = evidence && hold({ evidence, bytes })
+    this.#place = evidence ? hold(evidence, bytes) : -1
   }
 
   // An own property, because callers may detach it.
   readonly diagnose = async (): Promise<Diagnosis | undefined> => {
-    // Read first, because others may take its place while the module is loaded.
-    const evidence = this.#held?.evidence
-    if (!evidence) return undefined
+    // Kept here, because others may take its place while the module is loaded.
+    const found = this.#place < oldest ? undefined : held[this.#place % maxHeld]
+    if (!found) return undefined
     // Loaded on demand: a receiver that rejects nothing does not pay for it. Built, this is the
     // import `#diagnosis`, which bundles for workers resolve to nothing outside development.
     const { diagnose } = await import('./diagnose.ts')
-    return diagnose(this.code, evidence())
+    return diagnose(this.code, found.evidence())
   }
 }

@@ -18,7 +18,7 @@ const rooms: readonly (readonly [room: string, files: RegExp, lines: number])[] 
   ['host', /^src\/host\//, 242],
   ['dispatch', /^src\/dispatch\//, 1_024],
   ['outcome and observe', /^src\/(outcome|observe)\//, 1_426],
-  ['signature', /^src\/signature\//, 2_139],
+  ['signature', /^src\/signature\//, 2_141],
   ['protocol', /^src\/protocol\//, 2_275],
   ['redaction', /^src\/redaction\//, 305],
   ['worker', /^src\/worker\//, 1_354],
@@ -47,9 +47,9 @@ describe('lines', () => {
     expect(sum(code.filter((file) => roomOf(file) === room))).toBeLessThanOrEqual(lines)
   })
 
-  test('all rooms together have at most 49,700 lines in 360 files', () => {
-    expect(sum(code)).toBeLessThanOrEqual(49_700)
-    expect(code.length).toBeLessThanOrEqual(360)
+  test('all rooms together have at most 49,700 lines in 346 files', () => {
+    expect(sum(code)).toBeLessThanOrEqual(46_498)
+    expect(code.length).toBeLessThanOrEqual(346)
   })
 })
 
