@@ -60,7 +60,7 @@ function table(): string {
   return [head, '|---|---|---|---|---|', ...rows].join('\n')
 }
 
-/** What the presets were tested with, and when their documents were read. */
+/** Says which presets were tested with published signatures, and when their documents were read. */
 function tried(): string {
   const dates = all.flatMap(({ documents }) => documents.map(({ read }) => read)).toSorted()
   const onVectors = all.filter(({ triedOn }) => triedOn === 'vectors')
@@ -72,7 +72,7 @@ function tried(): string {
   ].join(' ')
 }
 
-/** What the documents of some say besides. */
+/** The notes of vendors that have one. */
 function notes(): string {
   const noted = all.flatMap(({ title, delivery: { note } }) => (note ? [{ title, note }] : []))
   return noted.map(({ title, note }) => `- **${title}**: ${note}.`).join('\n')

@@ -38,14 +38,6 @@ async function measureSize(size: Size): Promise<Section> {
 
 export const area: Area = {
   name: 'allocations',
-  published: [
-    {
-      name: 'allocations',
-      sections: /^allocations-2K$/,
-      rows: /^(?:hand|idv-webhooks$|@)/,
-      columns: ['limit'],
-    },
-  ],
   runs: 2,
   flags: noCollection,
   async measure({ only: wanted }) {

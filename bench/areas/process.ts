@@ -96,7 +96,7 @@ export const area: Area = {
   published: [
     {
       name: 'in the process',
-      sections: /^(?:everything|verify|wrong-signature)-\d/,
+      sections: /^everything-|^(?:verify|wrong-signature)-2K$/,
       rows: /^idv-webhooks$/,
       columns: ['limit', 'recipe', 'peer'],
     },

@@ -255,10 +255,9 @@ export const area: Area = {
     {
       name: 'import',
       sections: /^weight-import$/,
-      rows: /^(?:zod|idv-webhooks|@octokit.*|stripe|svix)$/,
+      rows: /^(?:zod|idv-webhooks|stripe)$/,
       columns: ['beyond', 'zod'],
     },
-    { name: 'parts of verify', sections: /^weight-parts-verify$/, rows: /./, columns: ['kB'] },
     {
       name: 'parts of a receiver',
       sections: /^weight-parts-receiver$/,

@@ -16,7 +16,7 @@ import {
   verificationTypes,
 } from '../protocol/values.ts'
 
-// `guid`: any UUID shape, whatever its version bits (section 4 says only "format uuid").
+// `guid` takes UUIDs of every version, because section 4 says only "format uuid".
 const uuid = z.guid().meta({ format: 'uuid' })
 const object = z.record(z.string(), z.unknown())
 const page = z.int().min(limits.page.min).default(limits.page.default)

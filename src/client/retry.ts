@@ -18,7 +18,7 @@ export interface RequestRetryOptions {
 export type RetryPolicy = Readonly<Record<keyof RequestRetryOptions, number>>
 
 export interface Failing {
-  /** `again`: any method; `reads`: only GET; `never`: a repeat would fail in the same way. */
+  /** `again` repeats any method, `reads` only GET. After `never`, a repeat would fail likewise. */
   readonly repeat: 'again' | 'reads' | 'never'
   /** Milliseconds that the service asked for. */
   readonly retryAfter?: number | undefined

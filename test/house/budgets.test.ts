@@ -24,7 +24,7 @@ const rooms: readonly (readonly [room: string, files: RegExp, lines: number])[] 
   ['worker', /^src\/worker\//, 1_354],
   ['memory', /^src\/inbox\/stores\/memory\//, 25],
   ['sqlite', /^src\/inbox\/stores\/sqlite\//, 2_797],
-  ['postgres', /^src\/inbox\/stores\/postgres\//, 3_407],
+  ['postgres', /^src\/inbox\/stores\/postgres\//, 3_410],
   ['inbox policy and move', /^src\/inbox\//, 3_395],
   ['client', /^src\/client\//, 2_697],
   ['vendors', /^src\/vendors\//, 3_284],
@@ -47,8 +47,8 @@ describe('lines', () => {
     expect(sum(code.filter((file) => roomOf(file) === room))).toBeLessThanOrEqual(lines)
   })
 
-  test('all rooms together have at most 46,498 lines in 346 files', () => {
-    expect(sum(code)).toBeLessThanOrEqual(46_498)
+  test('all rooms together have at most 46,501 lines in 346 files', () => {
+    expect(sum(code)).toBeLessThanOrEqual(46_501)
     expect(code.length).toBeLessThanOrEqual(346)
   })
 })

@@ -100,7 +100,7 @@ export async function kept<const Given extends readonly Partial<NewEntry>[]>(
   return entries as { readonly [At in keyof Given]: NewEntry }
 }
 
-/** Stores an entry and claims the one that is due next. */
+/** Stores a new entry, then claims the entry that is due next. */
 export async function claimNew(store: InboxStore, given: Partial<NewEntry> = {}): Promise<Claimed> {
   await store.insert(newEntry(given))
   return claimOne(store)

@@ -235,7 +235,7 @@ function pageOf(content: unknown, status: number): Response {
   const response = htmlResponse({
     title: 'Identity verification (sandbox)',
     head: html`<style>${raw(subjectStyle)}</style>`,
-    body: html`<main>${content}</main><footer>Sandbox: nobody’s identity is really verified here.</footer>`,
+    body: html`<main>${content}</main><footer>This is a sandbox: it verifies no identities.</footer>`,
     status,
   })
   response.headers.set('content-security-policy', policy)

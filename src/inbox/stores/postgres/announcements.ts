@@ -150,8 +150,11 @@ export class Announcements {
       try {
         await this.#listen(limit)
         this.#isRetrying = false
+        // Announcements in between were missed.
         this.#wake()
-      } catch {}
+      } catch {
+        // Tried again until the store is closed.
+      }
     }
     this.#isRetrying = false
   }
